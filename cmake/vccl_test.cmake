@@ -1,0 +1,77 @@
+# How tests are added. Each is a ctest entry <group>.<name> with its group as label.
+
+# Also read by scripts/test, which runs these groups in this order.
+set(VCCL_TEST_GROUPS format unit compile_fail codegen scenario model sim demo consumer rxe)
+
+find_package(doctest REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# What is compared or compiled only once per compiler runs in the release presets.
+set(VCCL_RELEASE FALSE)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VCCL_SANITIZE)
+  set(VCCL_RELEASE TRUE)
+endif()
+
+foreach(group IN LISTS VCCL_TEST_GROUPS)
+  add_custom_target(vccl_group_${group})  # builds what the group runs
+endforeach()
+
+# vccl_command_test(<group> <name> COMMAND <command>... [DEPENDS <target>...] [TIMEOUT <seconds>])
+# Any command as ctest entry <group>.<name>; exit status 77 means skipped.
+function(vccl_command_test group name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "COMMAND;DEPENDS")
+  if(NOT group IN_LIST VCCL_TEST_GROUPS)
+    message(FATAL_ERROR "${name}: unknown test group '${group}', known: ${VCCL_TEST_GROUPS}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${group}.${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(
+    ${group}.${name} PROPERTIES LABELS ${group} SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
+  if(arg_DEPENDS)
+    add_dependencies(vccl_group_${group} ${arg_DEPENDS})
+  endif()
+endfunction()
+
+# vccl_test_program(<dir/name> <target variable> [SOURCES <file>...] [LIBS <target>...])
+# Builds tests/<dir/name>.test.cpp once, however often it is asked for.
+function(vccl_test_program path target)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LIBS")
+  string(REPLACE "/" "_" program "test_${path}")
+  set(${target} ${program} PARENT_SCOPE)
+  if(TARGET ${program})
+    return()
+  endif()
+  add_executable(${program} ${PROJECT_SOURCE_DIR}/tests/${path}.test.cpp ${arg_SOURCES})
+  target_link_libraries(${program} PRIVATE vccl::core vccl_dev vccl_test_main ${arg_LIBS})
+  set_property(GLOBAL APPEND PROPERTY VCCL_TEST_FILES tests/${path}.test.cpp)
+endfunction()
+
+# vccl_test(<dir/name> [GROUP <group>] [SOURCES <file>...] [LIBS <target>...] [TIMEOUT <seconds>])
+# tests/<dir/name>.test.cpp as ctest entry <group>.<dir.name>; the group is unit unless given.
+function(vccl_test path)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GROUP;TIMEOUT" "SOURCES;LIBS")
+  if(NOT arg_GROUP)
+    set(arg_GROUP unit)
+  endif()
+  vccl_test_program(${path} program SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
+  string(REPLACE "/" "." name ${path})
+  vccl_command_test(
+    ${arg_GROUP} ${name} COMMAND ${program} DEPENDS ${program} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# vccl_scenario(<id> <sim|verbs|rxe|gpu> <dir/name> [SOURCES <file>...] [LIBS <target>...]
+#               [TIMEOUT <seconds>])
+# The test cases "<id>: ..." of tests/<dir/name>.test.cpp as ctest entry scenario.<id>.<kind>.
+# It fails when there is no such test case.
+function(vccl_scenario id kind path)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "TIMEOUT" "SOURCES;LIBS")
+  if(NOT kind MATCHES "^(sim|verbs|rxe|gpu)$")
+    message(FATAL_ERROR "scenario ${id}: kind '${kind}' is none of sim, verbs, rxe, gpu")
+  endif()
+  vccl_test_program(${path} program SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
+  vccl_command_test(
+    scenario ${id}.${kind} COMMAND ${program} "--test-case=${id}:*" DEPENDS ${program}
+    TIMEOUT ${arg_TIMEOUT})
+endfunction()

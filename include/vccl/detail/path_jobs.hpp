@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// What is under way on each path outside the data: its fence, its coming up, its probe.
+
+#include <vccl/detail/path.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace vccl::detail {
+
+/// Steps of a job. A fence is error, drain, reset.
+enum class Stage : std::uint8_t { none, error, drain, reset, prepare, connect, probe };
+
+/// How a step of a job ended; none: it goes on.
+struct JobEnd {
+  Stage stage = Stage::none;
+  bool ok = false;
+};
+
+/// One job per path; a new one replaces the one under way. Never blocks: each step asks the
+/// transport again until it says something other than would_block, or a deadline passes.
+class PathJobs {
+ public:
+  /// A port that is not usable for so long makes the attempt fail.
+  static constexpr Duration prepare_limit{20'000'000};
+  /// A path that comes up must answer a probe within this.
+  static constexpr Duration probe_limit{500'000'000};
+
+  void start(PathId q, Stage s, std::uint16_t number, Time now) noexcept {
+    Job& j = jobs_[q];
+    j.stage = s;
+    j.number = number;
+    j.since = j.step_since = now;
+    if (s == Stage::error) j.probe_lanes = 0;
+    j.arms = false;
+  }
+  void stop(PathId q) noexcept {
+    jobs_[q].stage = Stage::none;
+    jobs_[q].probe_lanes = 0;
+  }
+
+  /// Steps the job of path `q`.
+  template <class P>
+  JobEnd step(PathId q, P& path, Time now, Duration drain_deadline, Duration give_up) noexcept {
+    Job& j = jobs_[q];
+    switch (j.stage) {
+      case Stage::none:
+        return probe_ran_out(j, now);
+      case Stage::error: {
+        Errc const e = path.fence(FenceStep::error);
+        if (e == Errc::would_block) return now - j.since >= give_up ? end(j, false) : JobEnd{};
+        j.stage = Stage::drain;  // Also when it failed: RESET alone makes a QP quiet as well.
+        j.step_since = now;
+        [[fallthrough]];
+      }
+      case Stage::drain:
+        // Every completion that comes before RESET counts; what is missing after it is lost.
+        if (!path.accounted_for() && now - j.step_since < drain_deadline) return {};
+        j.stage = Stage::reset;
+        [[fallthrough]];
+      case Stage::reset: {
+        Errc const e = path.fence(FenceStep::reset);
+        if (e == Errc::would_block) return now - j.since >= give_up ? end(j, false) : JobEnd{};
+        if (e == Errc::ok) path.forget();
+        return end(j, e == Errc::ok);
+      }
+      case Stage::prepare: {
+        Errc const e = path.describe(j.number, j.mine);
+        if (e == Errc::would_block && now - j.since < prepare_limit) return {};
+        if (e == Errc::ok) {
+          j.speed = 0;
+          for (std::size_t l = 0; l < path.lane_count(); ++l) j.speed += j.mine[l].speed_mbps;
+        }
+        return end(j, e == Errc::ok);
+      }
+      case Stage::connect: {
+        Errc const e = j.theirs_number == j.number ? path.connect(j.theirs) : Errc::failed;
+        if (e == Errc::would_block && now - j.since < prepare_limit) return {};
+        return end(j, e == Errc::ok);
+      }
+      case Stage::probe:
+        j.took_part = true;
+        return end(j, true);
+    }
+    return {};
+  }
+
+  // ---- Probes: a full-MTU write of the control record on every lane
+  // ---------------------------------
+
+  template <class P>
+  void post_probe(PathId q, P& path, ControlFrame const& f, Time now, bool arms) noexcept {
+    Job& j = jobs_[q];
+    auto& record = *reinterpret_cast<ControlRecord*>(path.block().control_out.data());
+    write_control(record, f);
+    j.probe_lanes = 0;
+    for (std::size_t l = 0; l < path.lane_count(); ++l) {
+      if (path.post_control(l, probe_bytes, Work::probe, true) == Errc::ok) {
+        j.probe_lanes = static_cast<std::uint8_t>(j.probe_lanes | 1u << l);
+      }
+    }
+    static_cast<void>(path.flush());
+    j.arms = arms;
+    j.probe_since = now;
+    ++probes_;
+  }
+  /// A lane's probe came through. True when all have.
+  bool probe_done(PathId q, std::uint8_t lane) noexcept {
+    Job& j = jobs_[q];
+    if (j.probe_lanes == 0) return false;
+    j.probe_lanes = static_cast<std::uint8_t>(j.probe_lanes & ~(1u << lane));
+    return j.probe_lanes == 0;
+  }
+  /// True once when the probe that ended was the one that arms the path.
+  bool take_arm_probe(PathId q) noexcept {
+    bool const a = jobs_[q].arms;
+    jobs_[q].arms = false;
+    return a;
+  }
+  /// Something else came through meanwhile: the answer may take its time from now.
+  void progress(PathId q, Time now) noexcept {
+    if (!jobs_[q].arms) jobs_[q].probe_since = now;
+  }
+  [[nodiscard]] Duration probing_for(PathId q, Time now) const noexcept {
+    Job const& j = jobs_[q];
+    if (j.probe_lanes == 0 || j.arms) return {};
+    Duration const d = now - j.probe_since;
+    return d.ns > 0 ? d : Duration{1};
+  }
+
+  // ---- Addresses
+  // -------------------------------------------------------------------------------------
+
+  void set_remote(PathId q, std::uint16_t number, ControlFrame const& f) noexcept {
+    Job& j = jobs_[q];
+    if (j.theirs_known && newer(j.theirs_number, number)) return;
+    j.theirs_known = true;
+    j.theirs_number = number;
+    j.theirs = f.addresses;
+  }
+  void put_local(PathId q, ControlFrame& f) const noexcept {
+    f.lanes = max_lanes;
+    f.addresses = jobs_[q].mine;
+  }
+  void set_speed(PathId q, std::uint64_t mbps) noexcept { jobs_[q].speed = mbps; }
+  [[nodiscard]] std::uint64_t speed(PathId q) const noexcept { return jobs_[q].speed; }
+
+  [[nodiscard]] std::uint16_t number(PathId q) const noexcept { return jobs_[q].number; }
+  [[nodiscard]] bool busy(PathId q) const noexcept { return jobs_[q].stage != Stage::none; }
+  [[nodiscard]] bool is_draining(PathId q) const noexcept {
+    return jobs_[q].stage >= Stage::error && jobs_[q].stage <= Stage::reset;
+  }
+  [[nodiscard]] bool any() const noexcept {
+    for (Job const& j : jobs_) {
+      if (j.stage != Stage::none || j.arms) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool any_fence() const noexcept {
+    for (PathId q = 0; q < max_paths; ++q) {
+      if (is_draining(q)) return true;
+    }
+    return false;
+  }
+  /// True once per attempt that the peer took part in.
+  [[nodiscard]] bool took_part(PathId q) noexcept {
+    bool const t = jobs_[q].took_part;
+    jobs_[q].took_part = false;
+    return t;
+  }
+  [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
+
+ private:
+  struct Job {
+    Stage stage = Stage::none;
+    bool arms = false;  ///< The probe under way arms the path.
+    bool took_part = false;
+    bool theirs_known = false;
+    std::uint8_t probe_lanes = 0;  ///< Bit per lane whose probe is not answered.
+    std::uint16_t number = 0;
+    std::uint16_t theirs_number = 0;
+    std::uint64_t speed = 0;
+    Time since, step_since, probe_since;
+    std::array<LaneAddress, max_lanes> mine{}, theirs{};
+  };
+
+  static JobEnd end(Job& j, bool ok) noexcept {
+    JobEnd const e{j.stage, ok};
+    j.stage = Stage::none;
+    return e;
+  }
+  /// An arming probe without an answer ends the attempt.
+  static JobEnd probe_ran_out(Job& j, Time now) noexcept {
+    if (!j.arms || now - j.probe_since < probe_limit) return {};
+    j.arms = false;
+    j.probe_lanes = 0;
+    return {Stage::probe, false};
+  }
+
+  std::array<Job, max_paths> jobs_{};
+  std::uint64_t probes_ = 0;
+};
+
+}  // namespace vccl::detail

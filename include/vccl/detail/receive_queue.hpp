@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// The receiver's data: posted receives, their CTS, the parts that have arrived, flushes, the
+/// position.
+
+#include <vccl/detail/path.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace vccl::detail {
+
+/// One to eight receives form a step. Steps are announced in order, arrive in any order, and are
+/// handed over in order. Knows nothing of failures but rewind() and finish().
+///
+/// Thread safety: one owner.
+class ReceiveQueue {
+ public:
+  explicit ReceiveQueue(Step first = 0) noexcept
+      : posted_{first}, announced_{first}, received_{first} {}
+
+  /// Posts a step. would_block in `why` when the window is full: test() what is done, call again.
+  [[nodiscard]] Request add(std::span<RecvOp const> ops) noexcept {
+    if (ops.empty() || ops.size() > max_receives) return {0, 0, Errc::invalid_argument};
+    for (RecvOp const& op : ops) {
+      if (op.into.length != 0 && op.into.keys == nullptr) return {0, 0, Errc::invalid_argument};
+    }
+    Slot& st = steps_[posted_ % window];
+    if (st.state != State::free) return {};
+    st.state = State::posted;
+    st.count = static_cast<std::uint8_t>(ops.size());
+    st.flushes = false;
+    st.total = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      st.ops[i] = ops[i];
+      st.total += ops[i].into.length;
+      st.flushes =
+          st.flushes || (ops[i].into.kind == MemoryKind::device && ops[i].into.length != 0);
+    }
+    forget_arrivals(st);
+    Request const r{static_cast<std::uint32_t>(posted_ % window), st.generation, Errc::ok};
+    ++posted_;
+    return r;
+  }
+
+  /// Writes the CTS of every step that has none in this epoch. ok also when there is no room now.
+  template <class P>
+  Errc announce(P& path, PathId id, Epoch epoch) noexcept {
+    while (announced_ < posted_) {
+      std::size_t const queue = announced_ % path.queue_count();
+      std::size_t const lane = queue % path.lane_count();
+      auto const qp = static_cast<std::uint8_t>(queue / path.lane_count());
+      if (path.room(lane, qp) < 1) return Errc::ok;
+      Slot const& st = steps_[announced_ % window];
+      CtsSlot& out = path.block().cts[announced_ % window];
+      for (std::uint8_t r = 0; r < st.count; ++r) {
+        CtsElement e;
+        e.step = announced_;
+        e.address = st.ops[r].into.address;
+        e.length = st.ops[r].into.length;
+        e.confirmed = received_;
+        if (st.ops[r].into.keys != nullptr) {
+          for (std::size_t l = 0; l < path.lane_count(); ++l)
+            e.keys[l] = (*st.ops[r].into.keys)[id][l].remote;
+        }
+        e.tag = st.ops[r].tag;
+        e.epoch = epoch;
+        e.count = st.count;
+        e.index = r;
+        e.needs_confirm = st.flushes ? 1 : 0;
+        e.check = check_of(e);
+        store_record(&out.elements[r], e);
+      }
+      Errc const e = path.post_record(lane, qp, &out, st.count * sizeof(CtsElement), Work::cts,
+                                      announced_, path.sign_now(lane, qp));
+      if (e != Errc::ok) return e == Errc::would_block ? Errc::ok : e;
+      confirmed_ = received_;
+      ++announced_;
+    }
+    return Errc::ok;
+  }
+
+  /// A notify arrived. ok, or failed when it is one that cannot be.
+  template <class P>
+  Errc on_notify(P& path, PathId id, Epoch epoch, std::uint32_t immediate) noexcept {
+    Notify const n = unpack(immediate);
+    if (n.epoch != static_cast<std::uint8_t>(epoch)) return Errc::failed;
+    Step const s =
+        received_ + static_cast<std::uint16_t>(n.step - static_cast<std::uint16_t>(received_));
+    if (s >= announced_ || n.part >= path.queue_count()) return Errc::failed;
+    Slot& st = steps_[s % window];
+    auto const bit = static_cast<std::uint16_t>(1u << n.part);
+    if ((st.arrived & bit) != 0) return Errc::failed;
+    st.arrived = static_cast<std::uint16_t>(st.arrived | bit);
+    if (n.exact) {
+      st.parts = parts_of(st.total, path.queue_count());
+      for (std::uint8_t r = 0; r < st.count; ++r) st.sizes[r] = st.ops[r].into.length;
+    } else if (n.part == 0 && !read_sizes(path.block().sizes[s % window], s, epoch, st)) {
+      return Errc::failed;
+    }
+    if (std::popcount(st.arrived) != st.parts) return Errc::ok;
+    if (st.flushes) {
+      st.state = State::flushing;
+      st.flush_next = 0;
+      flushing_ = true;
+      return pump_flushes(path, id);
+    }
+    st.state = State::arrived;
+    advance();
+    return Errc::ok;
+  }
+
+  /// Posts the flush reads that had no room. Each goes through the lane that carried the data.
+  template <class P>
+  Errc pump_flushes(P& path, PathId id) noexcept {
+    if (!flushing_) return Errc::ok;
+    flushing_ = false;
+    for (Step s = received_; s < announced_; ++s) {
+      Slot& st = steps_[s % window];
+      if (st.state != State::flushing) continue;
+      std::size_t const all = path.lane_count() * st.count;
+      for (; st.flush_next < all; ++st.flush_next) {
+        std::size_t const lane = st.flush_next / st.count;
+        std::size_t const r = st.flush_next % st.count;
+        Memory const& m = st.ops[r].into;
+        if (m.kind != MemoryKind::device || st.sizes[r] == 0 || !lane_carried(path, s, st, lane))
+          continue;
+        Errc const e = path.post_flush_read(lane, m, (*m.keys)[id][lane], s);
+        if (e == Errc::would_block) {
+          flushing_ = true;
+          return Errc::ok;
+        }
+        if (e != Errc::ok) return e;
+        ++st.flushing;
+      }
+      if (st.flushing == 0) st.state = State::arrived;  // Nothing but empty receives.
+    }
+    advance();
+    return Errc::ok;
+  }
+
+  /// A flush read of a step is done.
+  void on_flushed(std::uint32_t step32) noexcept {
+    Step const s =
+        received_ + static_cast<std::uint32_t>(step32 - static_cast<std::uint32_t>(received_));
+    if (s >= announced_) return;
+    Slot& st = steps_[s % window];
+    if (st.state != State::flushing || st.flushing == 0) return;
+    ++flush_reads_;
+    if (--st.flushing == 0 && !flushing_) {
+      st.state = State::arrived;
+      advance();
+    }
+  }
+
+  /// What is not received counts as nothing: it will be announced and sent again.
+  void rewind() noexcept {
+    for (Step s = received_; s < posted_; ++s) {
+      steps_[s % window].state = State::posted;
+      forget_arrivals(steps_[s % window]);
+    }
+    announced_ = received_;
+    flushing_ = false;
+  }
+
+  /// Nothing will come any more: what is not received ends with `error`.
+  void finish(Errc error) noexcept {
+    for (Step s = received_; s < posted_; ++s) {
+      steps_[s % window].state = State::done;
+      steps_[s % window].error = error;
+    }
+    announced_ = posted_;
+    flushing_ = false;
+  }
+
+  [[nodiscard]] bool knows(Request r) const noexcept {
+    return r.slot < window && steps_[r.slot].generation == r.generation &&
+           steps_[r.slot].state != State::free;
+  }
+  [[nodiscard]] bool is_done(Request r) const noexcept {
+    return steps_[r.slot].state == State::done;
+  }
+
+  /// Reports a step that is_done() and frees it.
+  [[nodiscard]] Result take(Request r) noexcept {
+    Slot& st = steps_[r.slot];
+    Result out;
+    out.done = true;
+    out.error = st.error;
+    out.receives = st.count;
+    for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = st.sizes[i];
+    if (st.error == Errc::ok && st.too_long != 0) out.error = Errc::message_too_long;
+    st.state = State::free;
+    st.error = Errc::ok;
+    st.generation = st.generation + 1 == 0 ? 1 : st.generation + 1;
+    return out;
+  }
+
+  [[nodiscard]] Step posted() const noexcept { return posted_; }
+  [[nodiscard]] Step announced() const noexcept { return announced_; }
+  [[nodiscard]] Step received() const noexcept { return received_; }
+  /// There is a CTS out that no data has answered.
+  [[nodiscard]] bool waits() const noexcept { return received_ != posted_; }
+  /// True once when the sender waits for a confirmation that no CTS has carried.
+  [[nodiscard]] bool confirm_due() noexcept {
+    bool const due = flushed_until_ > confirmed_;
+    confirmed_ = received_;
+    return due;
+  }
+  [[nodiscard]] std::uint64_t flush_reads() const noexcept { return flush_reads_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  enum class State : std::uint8_t { free, posted, flushing, arrived, done };
+
+  struct Slot {
+    State state = State::free;
+    Errc error = Errc::ok;
+    std::uint8_t count = 0;
+    std::uint8_t parts = 0;  ///< 0: not known yet.
+    std::uint8_t too_long = 0;
+    std::uint8_t flushing = 0;    ///< Flush reads under way.
+    std::uint8_t flush_next = 0;  ///< Next (lane, receive) to flush.
+    bool flushes = false;
+    std::uint16_t arrived = 0;  ///< Bit per part.
+    std::uint32_t generation = 1;
+    std::uint64_t total = 0;  ///< Bytes posted.
+    std::array<RecvOp, max_receives> ops{};
+    std::array<std::uint64_t, max_receives> sizes{};
+  };
+
+  static void forget_arrivals(Slot& st) noexcept {
+    st.arrived = 0;
+    st.parts = 0;
+    st.too_long = 0;
+    st.flushing = 0;
+    st.sizes = {};
+  }
+
+  static bool read_sizes(SizeSlot const& in, Step s, Epoch epoch, Slot& st) noexcept {
+    for (std::size_t i = 0; i < size_elements(st.count); ++i) {
+      auto const e = load_record<SizeElement>(&in.elements[i]);
+      if (e.check != check_of(e) || e.step != s || e.epoch != epoch || e.count != st.count ||
+          e.parts == 0)
+        return false;
+      st.parts = e.parts;
+      st.too_long = e.too_long;
+      for (std::size_t k = 0;
+           k < SizeElement::per_element && i * SizeElement::per_element + k < st.count; ++k) {
+        st.sizes[i * SizeElement::per_element + k] = e.sizes[k];
+      }
+    }
+    return true;
+  }
+
+  /// Did any part of step `s` travel on this lane.
+  template <class P>
+  static bool lane_carried(P& path, Step s, Slot const& st, std::size_t lane) noexcept {
+    for (std::uint8_t k = 0; k < st.parts; ++k) {
+      if ((s + k) % path.queue_count() % path.lane_count() == lane) return true;
+    }
+    return false;
+  }
+
+  /// Hands over, in order, what has arrived.
+  void advance() noexcept {
+    while (received_ < announced_) {
+      Slot& st = steps_[received_ % window];
+      if (st.state != State::arrived) return;
+      st.state = State::done;
+      if (st.flushes) flushed_until_ = received_ + 1;
+      for (std::uint8_t r = 0; r < st.count; ++r)
+        bytes_ += (st.too_long >> r & 1) != 0 ? 0 : st.sizes[r];
+      ++received_;
+    }
+  }
+
+  Step posted_;             ///< Next step to post.
+  Step announced_;          ///< Next step to write a CTS for.
+  Step received_;           ///< Below: received, in order.
+  Step confirmed_ = 0;      ///< Position that the sender was last told.
+  Step flushed_until_ = 0;  ///< Steps below needed a flush, and the sender may wait for word of it.
+  bool flushing_ = false;   ///< Some flush read is still to be posted.
+  std::uint64_t flush_reads_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::array<Slot, window> steps_{};
+};
+
+}  // namespace vccl::detail

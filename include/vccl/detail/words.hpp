@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// Reads and writes of records that a NIC may be writing at the same time: whole 8-byte words.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace vccl::detail {
+
+/// One 64-byte element: what a NIC writes into, and what is checked before it is believed.
+using Words = std::array<std::uint64_t, 8>;
+
+/// Loads an element word by word. A word is never torn; the element may be: check it.
+template <class Record>
+[[nodiscard]] inline Record load_record(const void* from) noexcept {
+  static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
+  Words w;
+  auto const* p = static_cast<const std::uint64_t*>(from);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = __atomic_load_n(p + i, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return std::bit_cast<Record>(w);
+}
+
+/// Stores an element word by word.
+template <class Record>
+inline void store_record(void* to, Record const& r) noexcept {
+  static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
+  auto const w = std::bit_cast<Words>(r);
+  auto* p = static_cast<std::uint64_t*>(to);
+  for (std::size_t i = 0; i < w.size(); ++i) __atomic_store_n(p + i, w[i], __ATOMIC_RELAXED);
+}
+
+/// 32-bit checksum of an element whose last four bytes (little endian: the upper half of the last
+/// word) hold it. Multiply-and-rotate over words: enough to tell an element that is half old, half
+/// new; not a defence against forgery.
+[[nodiscard]] constexpr std::uint32_t check_of(Words const& w) noexcept {
+  std::uint64_t h = 0x9e37'79b9'7f4a'7c15;
+  for (std::size_t i = 0; i < 7; ++i) h = std::rotl(h ^ w[i], 23) * 0xff51'afd7'ed55'8ccd;
+  h = std::rotl(h ^ (w[7] & 0xffff'ffff), 23) * 0xff51'afd7'ed55'8ccd;
+  return static_cast<std::uint32_t>(h >> 32);
+}
+
+template <class Record>
+[[nodiscard]] constexpr std::uint32_t check_of(Record const& r) noexcept {
+  return check_of(std::bit_cast<Words>(r));
+}
+
+}  // namespace vccl::detail

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// The receiving end of a connection.
+
+#include <vccl/detail/end.hpp>
+#include <vccl/detail/receive_queue.hpp>
+
+namespace vccl {
+
+/// Made by Listener::accept(). Not movable: bind it where it is made, or construct it in place.
+///
+/// Thread safety: one owner thread; close(), abort() and status() from any.
+template <class Link>
+class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
+  using Base = detail::EndBase<Receiver<Link>, Link, End::receiver>;
+  friend Base;
+  using Guard = typename Base::Guard;
+  using Frame = detail::Frame;
+  using Core = detail::ListenerCore<typename Base::Host>;
+
+ public:
+  using Base::resilient;
+
+  /// Throws SetupError for what is wrong at this end.
+  Receiver(Context<Link>& context, Route const& route, Core& core)
+      : Base{context, route}, core_{core}, queue_{route.first_step} {
+    nonce_ = context.host().random() | 1;
+    this->epoch_ = route.first_epoch;
+    this->enlist();
+  }
+  ~Receiver() { this->farewell(); }
+
+  /// Posts a step of one to eight receives. Each meets the first send of its tag, in order of
+  /// posting; the step is done when all have. A send that is longer than its receive is an error at
+  /// both ends (message_too_long), and nothing of it is written. Never blocks.
+  ///
+  /// The Request converts to false when nothing was taken: would_block (64 steps are under way:
+  /// test them, call again), invalid_argument (none or more than 8, or not registered), closed or
+  /// aborted.
+  [[nodiscard]] Request irecv(std::span<RecvOp const> ops) noexcept {
+    Guard const guard{*this};
+    if (this->ended_) [[unlikely]]
+      return {0, 0, this->cause_ == Cause::closed ? Errc::closed : Errc::aborted};
+    Request const r = queue_.add(ops);
+    if (r && this->may_post_) announce();
+    return r;
+  }
+  [[nodiscard]] Request irecv(std::initializer_list<RecvOp> ops) noexcept {
+    return irecv({ops.begin(), ops.size()});
+  }
+  [[nodiscard]] Request irecv(Memory const& into, Tag tag = Tag{}) noexcept {
+    return irecv({RecvOp{into, tag}});
+  }
+
+  /// Makes progress and says how a step stands. Reports done once, with the size that each receive
+  /// got; then the Request is spent, and asking again gives invalid_argument.
+  [[nodiscard]] Result test(Request r) noexcept {
+    Guard const guard{*this};
+    if (!queue_.knows(r)) [[unlikely]]
+      return {.done = true, .error = Errc::invalid_argument};
+    if (!queue_.is_done(r)) progress();
+    if (queue_.is_done(r)) return queue_.take(r);
+    return {};
+  }
+
+ private:
+  // ---- Progress
+  // -----------------------------------------------------------------------------------------
+
+  void progress() noexcept {
+    if constexpr (resilient) this->polled_ = true;
+    if (!this->settled_) [[unlikely]]
+      set_up();
+    if (!this->ready_) [[unlikely]]
+      return;
+    this->paths_.with(this->active_,
+                      [&](auto& path) { return this->poll_one(this->active_, path); });
+    if (this->may_post_) announce();
+    if constexpr (resilient) {
+      if (this->needs_service()) this->serve(this->now());
+    }
+  }
+
+  void announce() noexcept {
+    this->on_refused(this->paths_.with(this->active_, [&](auto& path) {
+      Errc e = queue_.pump_flushes(path, this->active_);
+      if (e == Errc::ok) e = queue_.announce(path, this->active_, this->epoch_);
+      if (e != Errc::ok) return e;
+      return path.flush();
+    }));
+  }
+
+  template <class P>
+  void on_arrival(P& path, PathId q, detail::Arrival const& a) noexcept {
+    if (a.id.work == detail::Work::receive) {
+      Errc const e = queue_.on_notify(path, q, this->epoch_, a.immediate);
+      if (e == Errc::failed) return this->on_impossible();
+      this->on_refused(e);
+      if constexpr (resilient) this->failover_.machine().on_data();
+    } else if (a.id.work == detail::Work::flush) {
+      queue_.on_flushed(a.id.step);
+    }
+  }
+
+  // ---- For Failover
+  // ----------------------------------------------------------------------------------------
+
+  friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::receiver>;
+
+  [[nodiscard]] sync::Positions positions() const noexcept {
+    return {queue_.received(), queue_.announced()};
+  }
+  [[nodiscard]] std::uint64_t progress_mark() const noexcept { return queue_.received(); }
+  [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }
+  [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return 0; }
+  void on_switch(PathId q, Epoch epoch, Step) noexcept {
+    this->active_ = q;
+    this->epoch_ = epoch;
+    queue_.rewind();
+  }
+  void on_finish(Cause why, Step, bool) noexcept { this->finish(why, 0, false); }
+  void finish_queue(Errc e, Step, bool) noexcept { queue_.finish(e); }
+  void on_confirmed(Step) noexcept {}
+  void begin_close() noexcept { this->failover_.close(*this); }
+  /// No CTS will carry the confirmation of what was flushed last: a message does.
+  void on_tick() noexcept {
+    if (queue_.confirm_due()) this->failover_.ask_send();
+  }
+  void count(Counters& c) const noexcept {
+    c.steps = queue_.received() - this->route_.first_step;
+    c.flush_reads = queue_.flush_reads();
+  }
+
+  // ---- Set-up
+  // --------------------------------------------------------------------------------------------
+
+  void set_up() noexcept {
+    Time const t = this->now();
+    if (this->setup_since_.ns == 0) this->setup_since_ = t;
+    if (!met_) {
+      detail::Offer theirs;
+      if (core_.take(this->pipe_, theirs)) meet(theirs);
+    }
+    detail::FrameHeader h;
+    for (std::size_t n;
+         met_ && !this->settled_ && (n = this->pipe_.receive(this->frame_.bytes)) != 0;) {
+      std::span<std::byte const> const in{this->frame_.bytes.data(), n};
+      if (detail::read_header(in, h)) on_frame(h, in);
+    }
+    if (this->settled_) return;
+    if (met_ && t - this->setup_since_ > Base::timing.setup)
+      return this->end_now(Cause::setup_deadline);
+    if (!met_) this->setup_since_ = t;  // Waiting for a caller has no deadline.
+  }
+
+  /// A sender with the right secret said hello.
+  void meet(detail::Offer const& theirs) noexcept {
+    detail::Offer& mine = welcome_;
+    this->make_offer(mine);
+    std::uint8_t const up = this->join(mine, theirs);
+    Cause why = Cause::none;
+    if (theirs.first_step != this->route_.first_step || theirs.paths != Base::Paths::count ||
+        (this->present_ & 1) == 0) {
+      why = Cause::bad_handshake;
+    } else if (up == 0) {
+      why = Cause::not_armed;
+    }
+    if (why != Cause::none) {
+      detail::write_frame(this->frame_, Frame::refuse, 0, nullptr, 0, why);
+      static_cast<void>(this->pipe_.send(this->frame_.view()));
+      return this->end_now(why);
+    }
+    for (PathId q = 0; q < Base::Paths::count; ++q) mine.path[q].up = up >> q & 1;
+    up_ = up;
+    mine.nonce = nonce_;
+    mine.incarnation = theirs.incarnation;
+    this->session_ = (theirs.nonce * 0x9e37'79b9'7f4a'7c15) ^ nonce_;
+    met_ = true;
+    send_welcome();
+  }
+
+  void send_welcome() noexcept {
+    detail::Offer out = welcome_;
+    out.secret = {};
+    out.first_epoch = this->route_.first_epoch;
+    detail::write_frame(this->frame_, Frame::welcome, this->session_, &out, sizeof out);
+    static_cast<void>(this->pipe_.send(this->frame_.view()));
+  }
+
+  void on_frame(detail::FrameHeader const& h, std::span<std::byte const>) noexcept {
+    if (h.kind == Frame::hello && !this->ready_) send_welcome();  // Ours was lost.
+    if (h.kind != Frame::ready || h.session != this->session_) return;
+    if (!this->ready_) {
+      this->settled_ = true;
+      this->become_ready(up_);
+    }
+    detail::write_frame(this->frame_, Frame::go, this->session_, nullptr, 0);
+    static_cast<void>(this->pipe_.send(this->frame_.view()));
+  }
+
+  Core& core_;
+  detail::ReceiveQueue queue_;
+  detail::Offer welcome_;
+  std::uint64_t nonce_ = 0;
+  bool met_ = false;
+  std::uint8_t up_ = 0;
+};
+
+}  // namespace vccl
