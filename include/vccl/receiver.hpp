@@ -106,7 +106,8 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   // ---- For Failover
   // ----------------------------------------------------------------------------------------
 
-  friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::receiver>;
+  friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::receiver,
+                                Receiver>;
 
   [[nodiscard]] sync::Positions positions() const noexcept {
     return {queue_.received(), queue_.announced()};
@@ -158,12 +159,13 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   void meet(detail::Offer const& theirs) noexcept {
     detail::Offer& mine = welcome_;
     this->make_offer(mine);
-    std::uint8_t const up = this->join(mine, theirs);
+    detail::Joined const joined = detail::join(this->paths_, mine, theirs);
+    this->present_ = joined.present;
     Cause why = Cause::none;
     if (theirs.first_step != this->route_.first_step || theirs.paths != Base::Paths::count ||
         (this->present_ & 1) == 0) {
       why = Cause::bad_handshake;
-    } else if (up == 0) {
+    } else if (joined.up == 0) {
       why = Cause::not_armed;
     }
     if (why != Cause::none) {
@@ -171,8 +173,8 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
       static_cast<void>(this->pipe_.send(this->frame_.view()));
       return this->end_now(why);
     }
-    for (PathId q = 0; q < Base::Paths::count; ++q) mine.path[q].up = up >> q & 1;
-    up_ = up;
+    for (PathId q = 0; q < Base::Paths::count; ++q) mine.path[q].up = joined.up >> q & 1;
+    up_ = joined.up;
     mine.nonce = nonce_;
     mine.incarnation = theirs.incarnation;
     this->session_ = (theirs.nonce * 0x9e37'79b9'7f4a'7c15) ^ nonce_;

@@ -120,7 +120,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   // ---- For Failover
   // ----------------------------------------------------------------------------------------
 
-  friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::sender>;
+  friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::sender,
+                                Sender>;
 
   [[nodiscard]] sync::Positions positions() const noexcept {
     return {queue_.done(), queue_.next()};
@@ -196,11 +197,16 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     this->epoch_ = theirs.first_epoch;
     queue_.set_max_message(mine_.max_message < theirs.max_message ? mine_.max_message
                                                                   : theirs.max_message);
-    std::uint8_t up = 0;
-    for (PathId q = 0; q < Base::Paths::count; ++q)
-      up = static_cast<std::uint8_t>(up | (theirs.path[q].up != 0 ? 1u << q : 0u));
-    up = static_cast<std::uint8_t>(up & this->join(mine_, theirs));
+    detail::Joined const joined = detail::join(this->paths_, mine_, theirs);
+    this->present_ = joined.present;
+    std::uint8_t up = 0;  // The receiver's word; what we could not connect ourselves is a fault.
+    for (PathId q = 0; q < Base::Paths::count; ++q) {
+      if (theirs.path[q].up != 0) up = static_cast<std::uint8_t>(up | 1u << q);
+    }
     this->become_ready(up);
+    for (PathId q = 0; q < Base::Paths::count; ++q) {
+      if (((up & ~joined.up) >> q & 1) != 0) this->on_path_refused(q);
+    }
     this->setup_next_ = {};
   }
 

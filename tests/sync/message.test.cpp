@@ -36,6 +36,16 @@ TEST_CASE("several sends become one, because one snapshot says everything") {
   CHECK(out.count == 2);
 }
 
+TEST_CASE("an answer and a send become one send, which asks and answers, in whatever order they come") {
+  for (bool const send_first : {true, false}) {
+    Actions out;
+    out.add({.kind = send_first ? Action::Kind::send : Action::Kind::answer});
+    out.add({.kind = send_first ? Action::Kind::answer : Action::Kind::send});
+    REQUIRE(out.count == 1);
+    CHECK(out.begin()->kind == Action::Kind::send);
+  }
+}
+
 TEST_CASE("actions beyond the room are left out and nothing is overwritten") {
   Actions out;
   for (std::size_t i = 0; i < Actions::capacity + 3; ++i) out.add({.kind = Action::Kind::fence});

@@ -6,6 +6,7 @@
 
 #include <vccl/context.hpp>
 #include <vccl/detail/failover.hpp>
+#include <vccl/detail/offers.hpp>
 #include <vccl/detail/ports.hpp>
 #include <vccl/detail/setup.hpp>
 #include <vccl/registration.hpp>
@@ -264,6 +265,15 @@ class EndBase {
       end_now(Cause::call_failed);
     }
   }
+  /// A path that the peer has connected could not be connected here.
+  void on_path_refused(PathId q) noexcept {
+    if constexpr (resilient) {
+      failover_.fault(self(), q, Cause::not_armed);
+      refresh();
+    } else if (q == active_) {
+      end_now(Cause::not_armed);
+    }
+  }
   /// The peer did something that cannot be.
   void on_impossible() noexcept {
     if constexpr (resilient) {
@@ -330,45 +340,12 @@ class EndBase {
     }
   }
 
-  /// Describes this end's side of every path; those whose port is usable are `up`.
   void make_offer(Offer& o) noexcept {
-    o.paths = Paths::count;
-    o.max_message = ~std::uint64_t{0};
+    detail::make_offer(o, paths_, first_number);
     o.first_step = route_.first_step;
-    paths_.each([&](auto id, auto& path) {
-      PathOffer& p = o.path[id];
-      p.lanes = static_cast<std::uint8_t>(path.lane_count());
-      p.qps = path.qps();
-      p.block = reinterpret_cast<std::uint64_t>(&path.block());
-      if (p.lanes == 0) {
-        p = {};
-        return;
-      }
-      for (std::size_t l = 0; l < path.lane_count(); ++l) p.keys[l] = path.block_keys(l).remote;
-      if (path.max_message() < o.max_message) o.max_message = path.max_message();
-      p.up = path.describe(first_number, p.addresses) == Errc::ok ? 1 : 0;
-      if constexpr (resilient) {
-        std::uint64_t speed = 0;
-        for (LaneAddress const& a : p.addresses) speed += a.speed_mbps;
-        failover_.set_speed(id, speed);
-      }
-    });
-  }
-
-  /// Joins the peer's offer with ours: which paths both have, and connects those that are up.
-  /// Returns the bits of the paths that are connected.
-  std::uint8_t join(Offer const& mine, Offer const& theirs) noexcept {
-    std::uint8_t up = 0;
-    paths_.each([&](auto id, auto& path) {
-      PathOffer const& a = mine.path[id];
-      PathOffer const& b = theirs.path[id];
-      if (a.lanes == 0 || a.lanes != b.lanes || a.qps != b.qps) return;
-      present_ = static_cast<std::uint8_t>(present_ | 1u << id);
-      path.set_remote(b.block, b.keys);
-      if (a.up == 0 || b.up == 0) return;
-      if (path.connect(b.addresses) == Errc::ok) up = static_cast<std::uint8_t>(up | 1u << id);
-    });
-    return up;
+    if constexpr (resilient) {
+      for (PathId q = 0; q < Paths::count; ++q) failover_.set_speed(q, speed_of(o.path[q]));
+    }
   }
 
   void become_ready(std::uint8_t up) noexcept {
@@ -441,8 +418,8 @@ class EndBase {
   std::atomic<bool> busy_{false};
   std::array<std::uint32_t, max_paths> seen_{};
   std::uint64_t session_ = 0;
-  [[no_unique_address]] std::conditional_t<resilient, Failover<typename Link::Sync, Policies, end>,
-                                           NoFailover> failover_;
+  [[no_unique_address]] std::conditional_t<
+      resilient, Failover<typename Link::Sync, Policies, end, Derived>, NoFailover> failover_;
   [[no_unique_address]] typename Policies::Telemetry telemetry_;
   typename Host::Pipe pipe_;
   FrameBuffer frame_;

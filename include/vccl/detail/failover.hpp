@@ -6,6 +6,7 @@
 
 #include <vccl/concepts.hpp>
 #include <vccl/detail/failback_timer.hpp>
+#include <vccl/detail/outage_meter.hpp>
 #include <vccl/detail/path_jobs.hpp>
 #include <vccl/detail/records.hpp>
 #include <vccl/status.hpp>
@@ -20,7 +21,7 @@ namespace vccl::detail {
 /// Not on the hot path: asked when a completion fails, a message has come, or time has passed.
 ///
 /// Thread safety: whoever holds the end's lock.
-template <class SyncP, class Policies, End end>
+template <class SyncP, class Policies, End end, class Io>
 class Failover {
  public:
   using Machine =
@@ -30,7 +31,6 @@ class Failover {
 
   Failover() noexcept : machine_{sync::Start{}} {}
 
-  template <class Io>
   void start(Io& io, sync::Start const& s) noexcept {
     machine_ = Machine{s};
     now_ = io.now();
@@ -39,14 +39,12 @@ class Failover {
     for (PathId q = 0; q < s.paths; ++q) {
       if ((s.up >> q & 1) == 0) failback_.lost(q, now_, io.random32());
     }
-    if (!machine_.has_usable_path()) outage_since_ = now_;
   }
 
   // ---- Inputs from polling
   // ----------------------------------------------------------------------------
 
   /// A completion failed on path `q`.
-  template <class Io>
   void on_error(Io& io, PathId q, Status s) noexcept {
     if (machine_.common().is_lost(q)) return;  // Flushes of a path that was left are no new faults.
     Verdict const v = Detector{}.on_completion(s, !io.port_usable(q));
@@ -57,37 +55,31 @@ class Failover {
     }
   }
 
-  template <class Io>
   void fault(Io& io, PathId q, Cause why) noexcept {
     feed(io, [&](sync::Actions& out) {
       machine_.on_fault(q, machine_.common().paths[q].number, why, out);
     });
   }
-  template <class Io>
   void fatal(Io& io, Cause why) noexcept {
     feed(io, [&](sync::Actions& out) { machine_.on_fatal(why, out); });
   }
-  template <class Io>
   void close(Io& io) noexcept {
     feed(io, [&](sync::Actions& out) { machine_.on_close(out); });
   }
-  template <class Io>
   void on_drained(Io& io) noexcept {
     drain_asked_ = false;
     feed(io, [&](sync::Actions& out) { machine_.on_drained(out); });
   }
-  template <class Io>
   void on_probe_done(Io& io, PathId q, std::uint8_t lane) noexcept {
     if (!jobs_.probe_done(q, lane)) return;
     wait_since_ = now_;
-    outage_since_ = {};
+    outage_.alive();
     if (jobs_.take_arm_probe(q)) probed(io, q, true);
   }
 
   /// The peer's words: from a record of path `via`, or from the pipe (no_path).
-  template <class Io>
   void on_message(Io& io, ControlFrame const& f, PathId via) noexcept {
-    ++messages_taken_;
+    ++counts_.messages_taken;
     sync::Message const& m = f.message;
     if (m.session == machine_.common().session && m.arm != sync::Arm::none &&
         m.arm_path < max_paths) {
@@ -109,11 +101,9 @@ class Failover {
   // -------------------------------------------------------------------------------------------
 
   /// Everything that depends on time. Call about once a millisecond, and whenever urgent().
-  template <class Io>
   void service(Io& io, Time now) noexcept {
     now_ = now;
     io.on_tick();
-    account(io);
     run_jobs(io);
     watch_ports(io);
     watch_waits(io);
@@ -145,27 +135,21 @@ class Failover {
     }
     s.has_backup = (s.usable_paths & ~(1u << c.path)) != 0;
     s.buffers_unsafe = c.fence_failed || (over_ && jobs_.any_fence());
-    s.outage = last_outage_;
-    s.on_backup = on_backup_;
-    s.counters.failovers = failovers_;
-    s.counters.failbacks = failbacks_;
-    s.counters.path_faults = faults_;
-    s.counters.rearms = rearms_;
+    s.outage = outage_.last();
+    s.on_backup = outage_.on_backup();
+    s.counters = counts_;
     s.counters.arm_attempts = failback_.attempts_made();
     s.counters.probes = jobs_.probes();
-    s.counters.messages_sent = messages_sent_;
-    s.counters.messages_taken = messages_taken_;
   }
 
  private:
-  template <class Io, class F>
+  template <class F>
   void feed(Io& io, F&& input) noexcept {
     sync::Actions out;
     input(out);
     for (sync::Action const& a : out) apply(io, a);
   }
 
-  template <class Io>
   void apply(Io& io, sync::Action const& a) noexcept {
     using Kind = sync::Action::Kind;
     switch (a.kind) {
@@ -177,10 +161,10 @@ class Failover {
         break;
       case Kind::stop:
         drain_asked_ = false;
-        if (stopped_at_.ns == 0) stopped_at_ = io.now();
+        outage_.stopped(io.now());
         break;
       case Kind::fence:
-        ++faults_;
+        ++counts_.path_faults;
         failback_.lost(a.path, io.now(), io.random32());
         io.record(Event::Kind::path_lost, a.path, a.cause);
         if (Policies::Fence::fences(end)) {
@@ -203,7 +187,7 @@ class Failover {
         drain_asked_ = true;
         break;
       case Kind::armed:
-        ++rearms_;
+        ++counts_.rearms;
         failback_.armed(a.path, io.now());
         io.record(Event::Kind::rearmed, a.path, Cause::none);
         break;
@@ -222,27 +206,23 @@ class Failover {
     }
   }
 
-  template <class Io>
   void switched(Io& io, sync::Action const& a) noexcept {
     bool const returned = a.path < last_path_;
-    if (returned) ++failbacks_;
-    if (a.path > last_path_) ++failovers_;
+    if (returned) ++counts_.failbacks;
+    if (a.path > last_path_) ++counts_.failovers;
     last_path_ = a.path;
     drain_asked_ = false;
     wait_since_ = io.now();
-    first_step_after_ = stopped_at_.ns != 0 ? io.progress_mark() + 1 : 0;
     io.on_switch(a.path, a.epoch, a.position);
-    if (stopped_at_.ns != 0) first_step_after_ = io.progress_mark() + 1;
+    outage_.resumed(io.progress_mark());
     io.record(returned ? Event::Kind::returned : Event::Kind::switched, a.path, Cause::none);
   }
 
-  template <class Io>
   void fenced(Io& io, PathId q, std::uint16_t number, bool ok) noexcept {
     io.record(Event::Kind::fenced, q, ok ? Cause::none : Cause::fence_failed);
     feed(io, [&](sync::Actions& out) { machine_.on_fenced(q, number, ok, io.positions(), out); });
   }
 
-  template <class Io>
   void probed(Io& io, PathId q, bool ok) noexcept {
     std::uint16_t const n = machine_.common().paths[q].number;
     feed(io, [&](sync::Actions& out) {
@@ -254,7 +234,6 @@ class Failover {
     });
   }
 
-  template <class Io>
   void run_jobs(Io& io) noexcept {
     io.paths().each([&](auto id, auto& path) {
       PathId const q = id;
@@ -290,7 +269,6 @@ class Failover {
     });
   }
 
-  template <class Io>
   void post_probe(Io& io, PathId q, bool arms) noexcept {
     ControlFrame const f = frame(io);
     io.paths().with(q, [&](auto& path) {
@@ -299,7 +277,6 @@ class Failover {
     });
   }
 
-  template <class Io>
   void watch_ports(Io& io) noexcept {
     for (PathId q = 0; q < machine_.common().count; ++q) {
       if (machine_.common().is_lost(q)) continue;
@@ -310,7 +287,6 @@ class Failover {
   }
 
   /// Who waits, probes: an end that waits for its peer cannot tell a slow one from a dead path.
-  template <class Io>
   void watch_waits(Io& io) noexcept {
     std::uint64_t const sign = io.signs_of_life();
     if (sign != last_sign_ || !io.waits() || !machine_.has_usable_path() || ending()) {
@@ -331,7 +307,6 @@ class Failover {
     }
   }
 
-  template <class Io>
   void watch_outage(Io& io) noexcept {
     if (ending()) {
       if (!over_ && now_ - ending_since_ >= timing.linger) {
@@ -339,25 +314,14 @@ class Failover {
       }
       return;
     }
-    std::uint64_t const mark = io.progress_mark();
-    if (stopped_at_.ns != 0 && first_step_after_ != 0 && mark >= first_step_after_) {
-      last_outage_ = now_ - stopped_at_;
-      stopped_at_ = {};
-      first_step_after_ = 0;
-    }
-    if (mark != last_mark_ || (machine_.has_usable_path() && !io.waits())) {
-      last_mark_ = mark;
-      outage_since_ = {};
-    }
-    if (machine_.has_usable_path() && outage_since_.ns == 0) return;
-    if (outage_since_.ns == 0) outage_since_ = now_;
-    if (!machine_.has_usable_path() && now_ - outage_since_ >= timing.outage) {
+    Duration const dark = outage_.update(now_, io.progress_mark(), machine_.has_usable_path(),
+                                         io.waits(), machine_.common().path);
+    if (dark >= timing.outage) {
       feed(io, [&](sync::Actions& out) { machine_.on_outage_deadline(out); });
     }
   }
 
   /// The receiver brings lost paths up again, and returns to the primary once it is trusted.
-  template <class Io>
   void failback(Io& io) noexcept {
     if (ending()) return;
     auto const& c = machine_.common();
@@ -389,23 +353,14 @@ class Failover {
   }
 
   /// Control messages repeat with back-off until their effect is seen.
-  template <class Io>
   void repeat(Io& io) noexcept {
     if (!machine_.awaiting()) {
-      repeat_ = {};
-      return;
-    }
-    if (repeat_.ns == 0) {
-      repeat_ = timing.repeat_first;
-      repeat_at_ = now_ + repeat_;
-    } else if (now_ >= repeat_at_) {
-      repeat_ = repeat_ * 2 < timing.repeat_cap ? repeat_ * 2 : timing.repeat_cap;
-      repeat_at_ = now_ + repeat_;
+      repeater_.reset();
+    } else if (repeater_.due(now_, timing.repeat_first, timing.repeat_cap)) {
       feed(io, [&](sync::Actions& out) { machine_.on_tick(out); });
     }
   }
 
-  template <class Io>
   [[nodiscard]] ControlFrame frame(Io& io) noexcept {
     ControlFrame f;
     f.message = machine_.snapshot(io.positions());
@@ -413,11 +368,10 @@ class Failover {
     return f;
   }
 
-  template <class Io>
   void send_now(Io& io) noexcept {
     if (!send_pending_) return;
     send_pending_ = false;
-    ++messages_sent_;
+    ++counts_.messages_sent;
     ControlFrame f = frame(io);
     if (!asks_) f.message.asks = 0;  // An answer asks nothing, or two ends would talk for ever.
     asks_ = false;
@@ -446,22 +400,14 @@ class Failover {
     static_cast<void>(path.flush());
   }
 
-  template <class Io>
-  void account(Io& io) noexcept {
-    if (accounted_at_.ns != 0 && machine_.common().path != 0)
-      on_backup_ = on_backup_ + (now_ - accounted_at_);
-    accounted_at_ = now_;
-    static_cast<void>(io);
-  }
-
   Machine machine_;
   PathJobs jobs_;
   FailbackTimer<typename Policies::Failback> failback_;
-  Time now_, wait_since_, outage_since_, ending_since_, stopped_at_, repeat_at_, accounted_at_;
-  Duration repeat_, last_outage_, on_backup_;
-  std::uint64_t last_sign_ = 0, last_mark_ = 0, first_step_after_ = 0;
-  std::uint64_t failovers_ = 0, failbacks_ = 0, faults_ = 0, rearms_ = 0, messages_sent_ = 0,
-                messages_taken_ = 0;
+  OutageMeter outage_;
+  Repeater repeater_;
+  Counters counts_;
+  Time now_, wait_since_, ending_since_;
+  std::uint64_t last_sign_ = 0;
   PathId last_path_ = 0;
   bool send_pending_ = false, asks_ = false, drain_asked_ = false, over_ = false;
 };

@@ -82,10 +82,13 @@ struct Actions {
   std::size_t count = 0;
 
   constexpr void add(Action const& a) noexcept {
-    // One snapshot says everything, so one send is enough.
-    if (a.kind == Action::Kind::send) {
+    // One snapshot says everything, so one is enough, and one that asks is also an answer.
+    if (a.kind == Action::Kind::send || a.kind == Action::Kind::answer) {
       for (std::size_t i = 0; i < count; ++i) {
-        if (items[i].kind == Action::Kind::send) return;
+        Action& other = items[i];
+        if (other.kind != Action::Kind::send && other.kind != Action::Kind::answer) continue;
+        if (a.kind == Action::Kind::send) other.kind = Action::Kind::send;
+        return;
       }
     }
     if (count < capacity) items[count++] = a;

@@ -57,6 +57,13 @@ struct Driven {
   auto& linger() { return input([&] { machine.on_linger_deadline(out); }); }
 
   Message say() { return machine.snapshot(at); }
+  Message say_answer() {
+    Message m = say();
+    m.asks = 0;
+    return m;
+  }
+  /// A message goes out, whether it asks for one in return or not.
+  bool spoke() const { return did(Do::send) != nullptr || did(Do::answer) != nullptr; }
 
   /// The action of that kind (on that path), or nullptr.
   Action const* did(Do kind, PathId q = no_path) const {
@@ -131,6 +138,7 @@ struct Pair {
     bool const works = a.path >= max_paths || (broken >> a.path & 1) == 0;
     switch (a.kind) {
       case Do::send: peer.hear(mine.say()); break;
+      case Do::answer: peer.hear(mine.say_answer()); break;
       case Do::fence: mine.fenced(a.path); break;
       case Do::prepare: mine.prepared(a.path, works); break;
       case Do::connect: mine.connected(a.path, works); break;

@@ -133,7 +133,7 @@ TEST_CASE("both ends detect: one fence and one switch come of it") {
   r.hear(s.suspect(0));  // Of the old epoch: it gets the current state.
   CHECK_FALSE(r.did(Do::fence));
   CHECK_FALSE(r.did(Do::switch_to));
-  CHECK(r.did(Do::send));
+  CHECK(r.did(Do::answer));
   CHECK(r.common().epoch == 2);
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("without a path that both can use the receiver is stranded and says so
   CHECK(r.tick().did(Do::send));
   s.loses(1);
   r.hear(s.suspect(0));
-  CHECK(r.did(Do::send));  // Asked.
+  CHECK(r.spoke());
   CHECK(r.tick().did_nothing());
 }
 
@@ -443,7 +443,7 @@ TEST_CASE("a return asks the sender to drain, repeatedly, and switches when all 
   x.r.at.done = 4;
   x.r.hear(x.drained(5));
   CHECK_FALSE(x.r.did(Do::switch_to));
-  CHECK(x.r.did(Do::send));
+  CHECK(x.r.did(Do::answer));
   x.r.at.done = 5;
   x.r.hear(x.drained(5));
   REQUIRE(x.r.did(Do::switch_to, 0));
@@ -669,7 +669,7 @@ TEST_CASE("when all is over a sender that asks still gets the last word") {
   s.m.asks = 1;
   r.hear(s.say());
   CHECK(r.out.count == 1);
-  CHECK(r.did(Do::send));
+  CHECK(r.did(Do::answer));
   s.m.asks = 0;
   CHECK(r.hear(s.say()).did_nothing());
   CHECK(r.fault(0).did_nothing());
@@ -710,7 +710,7 @@ TEST_CASE("a question is answered, and without one nothing is sent") {
   Peer s;
   CHECK(r.hear(s.say()).did_nothing());
   s.m.asks = 1;
-  CHECK(r.hear(s.say()).did(Do::send));
+  CHECK(r.hear(s.say()).did(Do::answer));
   CHECK(r.tick().did_nothing());
 }
 

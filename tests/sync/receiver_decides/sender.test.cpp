@@ -685,7 +685,7 @@ TEST_CASE("a receiver that closes while this end is fatal has to give its verdic
   s.fatal(Cause::local_error).fenced(0).fenced(1);
   s.hear(r.end(Kind::closing, Cause::closed, true, true));
   CHECK_FALSE(s.did(Do::finish));
-  CHECK(s.did(Do::send));
+  CHECK(s.spoke());
   CHECK(s.machine.awaiting());
   s.hear(r.end(Kind::abort, Cause::local_error, true));
   CHECK(s.did(Do::finish));
@@ -698,7 +698,7 @@ TEST_CASE("when all is over a peer that asks is still answered, and nothing else
   REQUIRE(s.did(Do::finish));
   s.hear(r.end(Kind::abort, Cause::remote_error, true, true));
   CHECK(s.out.count == 1);
-  CHECK(s.did(Do::send));
+  CHECK(s.spoke());
   CHECK(s.hear(r.end(Kind::abort, Cause::remote_error, true)).did_nothing());
   CHECK(s.fault(0).did_nothing());
   CHECK(s.tick().did_nothing());
@@ -755,7 +755,7 @@ TEST_CASE("a question is answered, and without one nothing is sent") {
   Peer r;
   CHECK(s.hear(r.say()).did_nothing());
   r.m.asks = 1;
-  CHECK(s.hear(r.say()).did(Do::send));
+  CHECK(s.hear(r.say()).did(Do::answer));
   CHECK(s.tick().did_nothing());
 }
 

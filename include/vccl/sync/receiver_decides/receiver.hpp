@@ -66,7 +66,7 @@ class Receiver {
       out.add({.kind = Action::Kind::send});
       return;
     }
-    if (m.epoch == c_.epoch) adopt();
+    if (m.epoch == c_.epoch) adopt(m.kind != Kind::suspect);
     if (m.kind == Kind::suspect && m.epoch == c_.epoch && m.path == c_.path && mode_ != Mode::stranded) {
       // The sender cannot use it, whatever the numbers say.
       lose(c_.path, m.cause, out);
@@ -137,7 +137,7 @@ class Receiver {
   }
 
   /// Data of the current epoch arrived: the sender has adopted it.
-  constexpr void on_data() noexcept { adopt(); }
+  constexpr void on_data() noexcept { adopt(true); }
 
   /// Time to repeat what the peer has not answered yet.
   constexpr void on_tick(Actions& out) noexcept {
@@ -211,10 +211,10 @@ class Receiver {
     out.add({.kind = Action::Kind::send});
   }
 
-  /// Both ends are in this epoch. The outage, if there was one, is over when the path still works.
-  constexpr void adopt() noexcept {
+  /// Both ends are in this epoch; when its path works, the outage before it is over.
+  constexpr void adopt(bool works) noexcept {
     adopted_ = true;
-    if (has_usable_path()) c_.cause = c_.first_cause = Cause::none;
+    if (works && mode_ == Mode::running) c_.cause = c_.first_cause = Cause::none;
   }
 
   constexpr void armed(PathId q, Positions at, Actions& out) noexcept {

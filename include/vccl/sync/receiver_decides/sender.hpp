@@ -20,6 +20,15 @@ class Sender {
     drained,    ///< Nothing outstanding: waits for the planned switch.
   };
 
+  /// A SWITCH that waits for the fence of this end.
+  struct Switch {
+    bool known = false;
+    PathId path = 0;
+    Epoch epoch = 0;
+    Step position = 0;
+    friend constexpr bool operator==(Switch const&, Switch const&) = default;
+  };
+
   constexpr explicit Sender(Start const& s) noexcept : c_{s} {
     if (!c_.is_up(c_.path)) {
       mode_ = Mode::suspended;
@@ -52,7 +61,7 @@ class Sender {
     if (c_.ending != Ending::no) return settle(out);
     if (q == c_.path) {
       quiet_ = true;
-      if (switch_known_) complete_switch(at, out);
+      if (next_.known) complete_switch(at, out);
     }
     if (p.wanted != 0 && c_.ending == Ending::no) prepare(q, out);
   }
@@ -148,6 +157,12 @@ class Sender {
   }
 
   [[nodiscard]] constexpr Mode mode() const noexcept { return mode_; }
+  /// Nothing of the current epoch can be sent, or read from a source buffer, any more.
+  [[nodiscard]] constexpr bool quiet() const noexcept { return quiet_; }
+  [[nodiscard]] constexpr Switch const& next() const noexcept { return next_; }
+  /// What the receiver has, as last heard; the last word on it when the second is true.
+  [[nodiscard]] constexpr Step peer_position() const noexcept { return position_; }
+  [[nodiscard]] constexpr bool peer_position_is_final() const noexcept { return final_position_; }
   [[nodiscard]] constexpr bool may_post() const noexcept { return mode_ == Mode::running && c_.ending == Ending::no; }
   [[nodiscard]] constexpr bool has_usable_path() const noexcept { return mode_ != Mode::suspended; }
   [[nodiscard]] constexpr Common const& common() const noexcept { return c_; }
@@ -168,11 +183,8 @@ class Sender {
 
   /// The receiver goes on; what it says may be a SWITCH, paths that it left, a drain, an offer.
   constexpr void follow(Message const& m, Positions at, Actions& out) noexcept {
-    if (newer(m.epoch, switch_known_ ? switch_epoch_ : c_.epoch)) {
-      switch_known_ = true;
-      switch_epoch_ = m.epoch;
-      switch_path_ = m.path;
-      switch_position_ = m.position;
+    if (newer(m.epoch, next_.known ? next_.epoch : c_.epoch)) {
+      next_ = {.known = true, .path = m.path, .epoch = m.epoch, .position = m.position};
       bool const planned = mode_ == Mode::drained && m.drain == c_.drain;
       if (!planned && !quiet_) lose(c_.path, Cause::peer_report, out);
       if (planned || quiet_) complete_switch(at, out);
@@ -220,11 +232,12 @@ class Sender {
 
   /// The old path is quiet, so what the receiver has may be released and the rest sent again.
   constexpr void complete_switch(Positions at, Actions& out) noexcept {
-    switch_known_ = false;
-    if (newer(at.done, switch_position_)) return on_fatal(Cause::position_behind, out);
-    c_.epoch = switch_epoch_;
-    c_.path = switch_path_;
-    out.add({.kind = Action::Kind::switch_to, .path = c_.path, .epoch = c_.epoch, .position = switch_position_});
+    Switch const to = next_;
+    next_ = {};
+    if (newer(at.done, to.position)) return on_fatal(Cause::position_behind, out);
+    c_.epoch = to.epoch;
+    c_.path = to.path;
+    out.add({.kind = Action::Kind::switch_to, .path = to.path, .epoch = to.epoch, .position = to.position});
     quiet_ = !c_.is_up(c_.path) && c_.paths[c_.path].phase != Phase::fencing;
     if (c_.is_up(c_.path)) {
       mode_ = Mode::running;
@@ -269,11 +282,8 @@ class Sender {
   Common c_;
   Mode mode_ = Mode::running;
   bool quiet_ = false;  ///< Nothing of this epoch can touch memory, or be released too early, any more.
-  bool switch_known_ = false;
   bool final_position_ = false;
-  PathId switch_path_ = 0;
-  Epoch switch_epoch_ = 0;
-  Step switch_position_ = 0;
+  Switch next_{};
   Step position_ = 0;  ///< The receiver's, as last heard.
 };
 
