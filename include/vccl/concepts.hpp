@@ -16,7 +16,7 @@
 
 namespace vccl {
 
-// ---- Transport: moves bytes between two ports --------------------------------------------------
+// ---- Transport: moves bytes between two ports
 //
 // A transport type is one *lane*: the QPs of one connection on one port, with their CQ. A path is
 // one to four lanes. A lane belongs to one owner thread, except where a member says otherwise.
@@ -105,7 +105,7 @@ concept CanRegister =
       } noexcept -> std::same_as<Keys>;
     };
 
-// ---- Host: the devices of one machine, its clock, and how set-up messages travel ----------------
+// ---- Host: the devices of one machine, its clock, and how set-up messages travel
 
 /// What time is. `now()` never runs backwards.
 /// `real_time()`: true when time passes by itself, so that a service thread may wait for it.
@@ -154,7 +154,7 @@ concept Transport =
     CanFence<T> && CanConnect<T> && CanRegister<T> && Host<typename T::Host> &&
     std::constructible_from<T, typename T::Host&, LaneConfig const&>;
 
-// ---- PathSelector: which port backs up which ----------------------------------------------------
+// ---- PathSelector: which port backs up which
 
 /// What a selector may know of a port.
 struct PortView {
@@ -169,7 +169,7 @@ concept PathSelector = requires(PortId primary, std::span<PortView const> ports,
   { S::backup(primary, ports, n) } noexcept -> std::same_as<PortId>;
 };
 
-// ---- Detector: is this path failed? -------------------------------------------------------------
+// ---- Detector: is this path failed?
 
 /// What a detector makes of something that it was shown.
 struct Verdict {
@@ -210,7 +210,7 @@ concept Detector = requires(D const& d, Status s, bool gone, PortWatch const& p,
   { D::stall() } noexcept -> std::same_as<Duration>;
 };
 
-// ---- Fence: when may data be replayed ----------------------------------------------------------
+// ---- Fence: when may data be replayed
 
 /// Required: `static bool fences(End)`: must that end make its side quiet (QP to ERR, drained,
 /// RESET) before anything is replayed. `static Duration deadline()`: of draining, then RESET comes.
@@ -221,7 +221,6 @@ concept Fence = requires(End e) {
 };
 
 // ---- Release: when is a send complete
-// ------------------------------------------------------------
 
 /// Required: `static bool on_acknowledgement(needs_confirm)`: true when the NIC's acknowledgement
 /// completes a send; false when the receiver's confirmed position does. `needs_confirm` is what the
@@ -231,7 +230,7 @@ concept Release = requires(bool needs_confirm) {
   { R::on_acknowledgement(needs_confirm) } noexcept -> std::same_as<bool>;
 };
 
-// ---- Rollback: step at which sending resumes ----------------------------------------------------
+// ---- Rollback: step at which sending resumes
 
 /// Op classes. What a rollback cannot replay does not compile in a connection with a backup.
 struct OrderedNotify {};  ///< Write, then notify on the same QP.
@@ -254,7 +253,6 @@ template <class Op, class R>
 concept ReplayableBy = Rollback<R> && R::template replays<Op>;
 
 // ---- Failback: when to try a lost path again
-// -----------------------------------------------------
 
 /// Required: `static bool returns()`; `static Duration probe_after(attempt, random)`: wait before
 /// attempt 0, 1, 2, ...; `static Duration good_for()`: how long a repaired path must be good before
@@ -266,7 +264,7 @@ concept Failback = requires(std::uint32_t attempt, std::uint32_t random) {
   { F::good_for() } noexcept -> std::same_as<Duration>;
 };
 
-// ---- Health: what connections of a process share about their ports ----------------------------
+// ---- Health: what connections of a process share about their ports
 
 /// Required: `note(event, time)`, by the one event reader; `watch(port, now)`, from any thread:
 /// what is known of that local port.
@@ -278,7 +276,6 @@ concept Health = std::default_initializable<H> &&
                  };
 
 // ---- Aggregator: may this op join the last args
-// --------------------------------------------------
 
 /// Required: `static bool may_join(last, count, op)`: may `op` become one more sub of args that
 /// hold `count` ops, the last one of which is `last`. Pure.
@@ -288,7 +285,6 @@ concept Aggregator = requires(ProxyOp const& last, std::size_t count, ProxyOp co
 };
 
 // ---- Telemetry: what is recorded
-// ------------------------------------------------------------------
 
 /// Something worth knowing about a connection. Never per message.
 struct Event {
@@ -320,7 +316,6 @@ concept Telemetry = requires(T& t, Event const& e) {
 };
 
 // ---- SyncPolicy: how the two ends agree
-// ----------------------------------------------------------
 
 /// One end's rules as a machine without I/O: each input appends to `out` what its driver must do.
 /// Inputs: a path failed, nothing can go on, close, a fence is done, a message (and the path it
@@ -356,7 +351,6 @@ concept SyncPolicy = requires {
 } && (!S::arms_backup || (SyncMachine<typename S::Sender> && SyncMachine<typename S::Receiver>));
 
 // ---- Timing: the deadlines of a bundle
-// ---------------------------------------------------------------
 
 /// Deadlines that belong to no single policy.
 struct Timing {
@@ -377,7 +371,6 @@ struct Timing {
 };
 
 // ---- The bundle: one policy per role
-// ---------------------------------------------------------------
 
 /// One type that names a policy for every role. Inherit from one of ours and shadow a line.
 template <class B>

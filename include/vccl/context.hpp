@@ -92,7 +92,6 @@ class Context {
   }
 
   // ---- For the ends
-  // ------------------------------------------------------------------------------------
 
   [[nodiscard]] Host& host() noexcept { return hosts_.primary(); }
   [[nodiscard]] Hosts& hosts() noexcept { return hosts_; }

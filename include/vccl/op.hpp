@@ -12,7 +12,7 @@
 
 namespace vccl {
 
-// ---- Time -------------------------------------------------------------------------------------
+// ---- Time
 
 /// A span of time in nanoseconds. Structural, so it can be part of a template argument.
 struct Duration {
@@ -45,7 +45,7 @@ consteval Duration operator""_s(unsigned long long v) {
 }
 }  // namespace literals
 
-// ---- Names and numbers ------------------------------------------------------------------------
+// ---- Names and numbers
 
 inline constexpr std::size_t max_paths = 4;     ///< Primary and up to three backups.
 inline constexpr std::size_t max_lanes = 4;     ///< Ports of one path (a merged NIC).
@@ -79,7 +79,7 @@ template <class U>
 /// Which end of a connection.
 enum class End : std::uint8_t { sender, receiver };
 
-// ---- Memory -----------------------------------------------------------------------------------
+// ---- Memory
 
 /// What kind of memory a buffer is, which decides whether a receive ends with a flush.
 enum class MemoryKind : std::uint8_t {
@@ -108,7 +108,7 @@ struct Memory {
   MemoryKind kind = MemoryKind::host;
 };
 
-// ---- What users post --------------------------------------------------------------------------
+// ---- What users post
 
 /// One receive of a step.
 struct RecvOp {
@@ -136,7 +136,7 @@ struct Result {
   std::array<std::uint64_t, max_receives> sizes{};  ///< Bytes each receive got (sends: sizes[0]).
 };
 
-// ---- What a transport carries -----------------------------------------------------------------
+// ---- What a transport carries
 
 /// What a work request is for. A transport may choose a service level by it; the software NIC's
 /// fault script picks packets by it.

@@ -15,6 +15,7 @@ template <class Link>
 class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   using Base = detail::EndBase<Receiver<Link>, Link, End::receiver>;
   friend Base;
+  friend detail::EndCore<Receiver, Link, End::receiver>;
   using Guard = typename Base::Guard;
   using Frame = detail::Frame;
   using Core = detail::ListenerCore<typename Base::Host>;
@@ -66,7 +67,6 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
 
  private:
   // ---- Progress
-  // -----------------------------------------------------------------------------------------
 
   void progress() noexcept {
     if constexpr (resilient) this->polled_ = true;
@@ -104,7 +104,6 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
 
   // ---- For Failover
-  // ----------------------------------------------------------------------------------------
 
   friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::receiver,
                                 Receiver>;
@@ -134,7 +133,6 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
 
   // ---- Set-up
-  // --------------------------------------------------------------------------------------------
 
   void set_up() noexcept {
     Time const t = this->now();

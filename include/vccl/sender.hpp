@@ -15,6 +15,7 @@ template <class Link>
 class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   using Base = detail::EndBase<Sender<Link>, Link, End::sender>;
   friend Base;
+  friend detail::EndCore<Sender, Link, End::sender>;
   using Guard = typename Base::Guard;
   using Frame = detail::Frame;
 
@@ -56,7 +57,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     Guard const guard{*this};
     if (this->ended_ || closing_) [[unlikely]]
       return {0, 0, this->ended_ && !closing_ ? Errc::aborted : Errc::closed};
-    Request const r = queue_.add(from, tag);
+    Request const r = queue_.requests().add(from, tag);
     if (r && this->may_post_) pump();
     return r;
   }
@@ -65,16 +66,15 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   /// asking again gives invalid_argument.
   [[nodiscard]] Result test(Request r) noexcept {
     Guard const guard{*this};
-    if (!queue_.knows(r)) [[unlikely]]
+    if (!queue_.requests().knows(r)) [[unlikely]]
       return {.done = true, .error = Errc::invalid_argument};
-    if (!queue_.is_done(r)) progress();
-    if (queue_.is_done(r)) return queue_.take(r);
+    if (!queue_.requests().is_done(r)) progress();
+    if (queue_.requests().is_done(r)) return queue_.requests().take(r);
     return {};
   }
 
  private:
   // ---- Progress
-  // -----------------------------------------------------------------------------------------
 
   void progress() noexcept {
     if constexpr (resilient) this->polled_ = true;
@@ -118,7 +118,6 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
 
   // ---- For Failover
-  // ----------------------------------------------------------------------------------------
 
   friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::sender,
                                 Sender>;
@@ -158,7 +157,6 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
 
   // ---- Set-up
-  // --------------------------------------------------------------------------------------------
 
   void set_up() noexcept {
     Time const t = this->now();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// Drives a machine: turns what it asks into fences, arms, probes and messages, and time into
-/// inputs.
+/// Drives a machine: turns what it asks into fences, arms, probes, messages; and time into inputs.
 
 #include <vccl/concepts.hpp>
 #include <vccl/detail/failback_timer.hpp>
@@ -42,7 +41,6 @@ class Failover {
   }
 
   // ---- Inputs from polling
-  // ----------------------------------------------------------------------------
 
   /// A completion failed on path `q`.
   void on_error(Io& io, PathId q, Status s) noexcept {
@@ -98,7 +96,6 @@ class Failover {
   void ask_send() noexcept { send_pending_ = true; }
 
   // ---- Time
-  // -------------------------------------------------------------------------------------------
 
   /// Everything that depends on time. Call about once a millisecond, and whenever urgent().
   void service(Io& io, Time now) noexcept {
@@ -118,10 +115,8 @@ class Failover {
 
   [[nodiscard]] bool may_post() const noexcept { return machine_.may_post(); }
   [[nodiscard]] bool drain_asked() const noexcept { return drain_asked_; }
-  [[nodiscard]] bool is_draining(PathId q) const noexcept { return jobs_.is_draining(q); }
   [[nodiscard]] Machine const& machine() const noexcept { return machine_; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
-  [[nodiscard]] bool over() const noexcept { return over_; }
   [[nodiscard]] bool ending() const noexcept { return ending_since_.ns != 0; }
 
   void fill(ConnectionStatus& s) const noexcept {
@@ -377,7 +372,7 @@ class Failover {
     asks_ = false;
     if constexpr (SyncP::in_band) {
       io.paths().each([&](auto id, auto& path) {
-        if (may_write(id)) write_in_band(path, f);
+        if (may_write(id)) path.send_control(f);
       });
     }
     if constexpr (SyncP::out_of_band) io.send_out_of_band(f);
@@ -390,14 +385,6 @@ class Failover {
     using Phase = std::remove_cvref_t<decltype(p.phase)>;
     return p.phase == Phase::up ||
            (p.phase == Phase::probing && (end == End::receiver || p.probe_asked));
-  }
-
-  template <class P>
-  static void write_in_band(P& path, ControlFrame const& f) noexcept {
-    auto& record = *reinterpret_cast<ControlRecord*>(path.block().control_out.data());
-    std::size_t const bytes = write_control(record, f);
-    static_cast<void>(path.post_control(0, bytes, Work::control, path.sign_now(0, 0)));
-    static_cast<void>(path.flush());
   }
 
   Machine machine_;

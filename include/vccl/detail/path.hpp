@@ -114,7 +114,6 @@ class Path {
   }
 
   // ---- Posting
-  // -------------------------------------------------------------------------------------
 
   /// Free slots of a send queue, the reserve not counted.
   [[nodiscard]] std::uint16_t room(std::size_t lane, std::size_t qp) const noexcept {
@@ -148,6 +147,16 @@ class Path {
   Errc post_control(std::size_t lane, std::size_t bytes, Work work, bool signaled) noexcept {
     return post_record(lane, 0, block_->control_out.data(), mirror(block_->control_in.data()),
                        bytes, work, 0, signaled);
+  }
+
+  /// Puts a frame where post_control() takes it from. Returns its bytes.
+  std::size_t write_control_out(ControlFrame const& f) noexcept {
+    return write_control(*reinterpret_cast<ControlRecord*>(block_->control_out.data()), f);
+  }
+  /// Sends a frame in band. One that finds no room is not missed: messages repeat.
+  void send_control(ControlFrame const& f) noexcept {
+    static_cast<void>(post_control(0, write_control_out(f), Work::control, sign_now(0, 0)));
+    static_cast<void>(flush());
   }
 
   Errc post_record(std::size_t lane, std::uint8_t qp, const void* record, std::uint64_t to,
@@ -204,7 +213,6 @@ class Path {
   }
 
   // ---- Polling
-  // ---------------------------------------------------------------------------------------
 
   /// Takes what has finished, `handle(Arrival const&)` for each. Returns how many.
   template <class F>
@@ -241,7 +249,6 @@ class Path {
   [[nodiscard]] std::uint64_t bytes_posted() const noexcept { return bytes_posted_; }
 
   // ---- Coming up and going down
-  // -----------------------------------------------------------------------
 
   /// Describes every lane under a re-arm number, receives filled. would_block: ask again.
   Errc describe(std::uint16_t number, std::span<LaneAddress, max_lanes> out) noexcept {

@@ -88,13 +88,11 @@ class PathJobs {
   }
 
   // ---- Probes: a full-MTU write of the control record on every lane
-  // ---------------------------------
 
   template <class P>
   void post_probe(PathId q, P& path, ControlFrame const& f, Time now, bool arms) noexcept {
     Job& j = jobs_[q];
-    auto& record = *reinterpret_cast<ControlRecord*>(path.block().control_out.data());
-    write_control(record, f);
+    path.write_control_out(f);
     j.probe_lanes = 0;
     for (std::size_t l = 0; l < path.lane_count(); ++l) {
       if (path.post_control(l, probe_bytes, Work::probe, true) == Errc::ok) {
@@ -131,7 +129,6 @@ class PathJobs {
   }
 
   // ---- Addresses
-  // -------------------------------------------------------------------------------------
 
   void set_remote(PathId q, std::uint16_t number, ControlFrame const& f) noexcept {
     Job& j = jobs_[q];

@@ -24,7 +24,6 @@ static_assert(std::endian::native == std::endian::little, "records are little en
 inline constexpr std::size_t window = 64;
 
 // ---- Immediate
-// -----------------------------------------------------------------------------------
 
 /// [epoch 8, step 16, part 8]: of the part, bit 7 says that the sizes are those posted (no size
 /// record was written), bits 0 to 3 are the part's index.
@@ -45,7 +44,7 @@ struct Notify {
           static_cast<std::uint8_t>(v & 0x0f), (v & 0x80) != 0};
 }
 
-// ---- CTS: where the receiver wants a step, one element per receive -----------------------------
+// ---- CTS: where the receiver wants a step, one element per receive
 
 struct CtsElement {
   Step step = 0;
@@ -68,7 +67,7 @@ struct CtsSlot {
   alignas(64) std::array<CtsElement, max_receives> elements;
 };
 
-// ---- Sizes: what the sender really sent, where it is not what was posted -----------------------
+// ---- Sizes: what the sender really sent, where it is not what was posted
 
 struct SizeElement {
   static constexpr std::size_t per_element = 5;
@@ -92,7 +91,7 @@ struct SizeSlot {
   return count > SizeElement::per_element ? 2 : 1;
 }
 
-// ---- Control: the latest state of an end --------------------------------------------------------
+// ---- Control: the latest state of an end
 
 /// A message with the addresses of the path that it arms, as it travels in band and out of band.
 struct ControlFrame {
@@ -170,7 +169,6 @@ inline bool read_control(ControlRecord const& from, ControlFrame& out) noexcept 
 }
 
 // ---- How a message is split over the QPs of a path
-// -----------------------------------------------
 
 /// Below this many bytes per QP a message is not split further: the cost of a second notify
 /// outweighs what a second queue brings.

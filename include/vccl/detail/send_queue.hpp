@@ -5,6 +5,7 @@
 /// released.
 
 #include <vccl/detail/path.hpp>
+#include <vccl/detail/send_requests.hpp>
 
 #include <array>
 #include <cstddef>
@@ -19,34 +20,14 @@ namespace vccl::detail {
 template <class ReleasePolicy>
 class SendQueue {
  public:
-  static constexpr std::size_t max_requests = 256;  ///< As NCCL's IB transport: 32 steps of 8.
-
   explicit SendQueue(Step first = 0) noexcept
-      : done_{first}, next_{first}, matched_{first}, high_{first} {
-    for (std::size_t i = 0; i < max_requests; ++i)
-      entries_[i].next = static_cast<std::uint16_t>(i + 1);
-    entries_[max_requests - 1].next = none;
-  }
+      : done_{first}, next_{first}, matched_{first}, high_{first} {}
+
+  /// The table of sends: add, ask, take results.
+  [[nodiscard]] SendRequests& requests() noexcept { return requests_; }
 
   /// Largest write on any path: parts never need another split after a switch.
   void set_max_message(std::uint64_t bytes) noexcept { max_message_ = bytes; }
-
-  /// Queues a send. would_block in `why` when there is no free request: call again later.
-  [[nodiscard]] Request add(Memory const& from, Tag tag) noexcept {
-    if (from.length != 0 && from.keys == nullptr) return {0, 0, Errc::invalid_argument};
-    if (free_ == none) return {};
-    std::uint16_t const i = free_;
-    Entry& e = entries_[i];
-    free_ = e.next;
-    e.from = from;
-    e.tag = tag;
-    e.state = State::queued;
-    e.error = Errc::ok;
-    e.next = none;
-    (tail_ == none ? head_ : entries_[tail_].next) = i;
-    tail_ = i;
-    return {i, e.generation, Errc::ok};
-  }
 
   /// Writes every step that has its CTS and its sends. ok: nothing more to do now, or no room.
   template <class P>
@@ -54,7 +35,8 @@ class SendQueue {
     for (;;) {
       CtsElement first;
       if (!load_cts(path, next_, 0, epoch, first)) return Errc::ok;
-      if (next_ == matched_ && (head_ == none || !match(path, first, epoch))) return Errc::ok;
+      if (next_ == matched_ && (!requests_.any_queued() || !match(path, first, epoch)))
+        return Errc::ok;
       Errc const e = count_one_part(first) ? write_simple(path, id, epoch, first)
                                            : write_step(path, id, epoch, first);
       if (e != Errc::ok) return e == Errc::would_block ? Errc::ok : e;
@@ -97,36 +79,13 @@ class SendQueue {
     while (done_ < matched_) complete(error, Delivered::no);
     Slot& partial = steps_[matched_ % window];
     for (std::size_t r = 0; r < max_receives; ++r) {
-      if ((partial.filled >> r & 1) != 0) end(entries_[partial.requests[r]], error, Delivered::no);
+      if ((partial.filled >> r & 1) != 0) {
+        requests_.end(partial.requests[r], error, Delivered::no);
+      }
     }
     partial.filled = 0;
-    for (; head_ != none; head_ = entries_[head_].next) end(entries_[head_], error, Delivered::no);
-    tail_ = none;
+    requests_.end_queued(error);
     next_ = done_;
-  }
-
-  /// True while a request is not yet reported.
-  [[nodiscard]] bool knows(Request r) const noexcept {
-    return r.slot < max_requests && entries_[r.slot].generation == r.generation &&
-           entries_[r.slot].state != State::free;
-  }
-  [[nodiscard]] bool is_done(Request r) const noexcept {
-    return entries_[r.slot].state == State::done;
-  }
-
-  /// Reports a request that is_done() and frees it.
-  [[nodiscard]] Result take(Request r) noexcept {
-    Entry& e = entries_[r.slot];
-    Result out;
-    out.done = true;
-    out.error = e.error;
-    out.delivered = e.delivered;
-    out.sizes[0] = e.from.length;
-    e.state = State::free;
-    e.generation = e.generation + 1 == 0 ? 1 : e.generation + 1;
-    e.next = free_;
-    free_ = static_cast<std::uint16_t>(r.slot);
-    return out;
   }
 
   [[nodiscard]] Step done() const noexcept { return done_; }
@@ -136,7 +95,7 @@ class SendQueue {
   [[nodiscard]] bool all_released() const noexcept { return done_ == next_ && !cursor_.begun; }
   /// There is a send that waits for a CTS, or for its acknowledgement.
   [[nodiscard]] bool waits() const noexcept {
-    return head_ != none || done_ != matched_ || next_ != done_;
+    return requests_.any_queued() || done_ != matched_ || next_ != done_;
   }
   [[nodiscard]] bool on_wire() const noexcept { return next_ != done_ || cursor_.begun; }
   [[nodiscard]] std::uint64_t bytes_on_wire() const noexcept {
@@ -151,19 +110,6 @@ class SendQueue {
   [[nodiscard]] std::uint64_t resent_steps() const noexcept { return resent_steps_; }
 
  private:
-  static constexpr std::uint16_t none = 0xffff;
-  enum class State : std::uint8_t { free, queued, matched, done };
-
-  struct Entry {
-    Memory from;
-    Tag tag{};
-    std::uint32_t generation = 1;
-    std::uint16_t next = none;
-    State state = State::free;
-    Errc error = Errc::ok;
-    Delivered delivered = Delivered::unknown;
-  };
-
   struct Slot {
     std::array<std::uint16_t, max_receives> requests{};
     std::uint8_t filled = 0;  ///< Bit per receive that has met its send.
@@ -210,19 +156,11 @@ class SendQueue {
       if ((st.filled >> r & 1) != 0) continue;
       CtsElement e = first;
       if (r != 0 && !load_cts(path, matched_, r, epoch, e)) return false;
-      std::uint16_t before = none;
-      std::uint16_t i = head_;
-      while (i != none && entries_[i].tag != e.tag) {
-        before = i;
-        i = entries_[i].next;
-      }
-      if (i == none) continue;
-      (before == none ? head_ : entries_[before].next) = entries_[i].next;
-      if (tail_ == i) tail_ = before;
-      entries_[i].state = State::matched;
+      std::uint16_t const i = requests_.match(e.tag);
+      if (i == SendRequests::none) continue;
       st.requests[r] = i;
       st.filled = static_cast<std::uint8_t>(st.filled | 1u << r);
-      if (entries_[i].from.length > e.length)
+      if (requests_[i].from.length > e.length)
         st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
     }
     if (st.filled != static_cast<std::uint8_t>((1u << first.count) - 1)) return false;
@@ -233,7 +171,7 @@ class SendQueue {
 
   [[nodiscard]] bool count_one_part(CtsElement const& first) const noexcept {
     Slot const& st = steps_[next_ % window];
-    std::uint64_t const bytes = entries_[st.requests[0]].from.length;
+    std::uint64_t const bytes = requests_[st.requests[0]].from.length;
     return first.count == 1 && bytes <= max_message_ && bytes < 2 * min_part && st.too_long == 0;
   }
 
@@ -241,7 +179,7 @@ class SendQueue {
   template <class P>
   Errc write_simple(P& path, PathId id, Epoch epoch, CtsElement const& cts) noexcept {
     Slot& st = steps_[next_ % window];
-    Memory const& from = entries_[st.requests[0]].from;
+    Memory const& from = requests_[st.requests[0]].from;
     std::size_t const queue = next_ % path.queue_count();
     std::size_t const lane = queue % path.lane_count();
     auto const qp = static_cast<std::uint8_t>(queue / path.lane_count());
@@ -293,7 +231,7 @@ class SendQueue {
           bool const notify = r == last && n == left;
           if (n == 0 && !notify) break;
           if (path.room(lane, qp) < 1) return Errc::would_block;
-          WorkRequest wr = data_request(path, id, lane, qp, entries_[st.requests[r]].from, cts[r],
+          WorkRequest wr = data_request(path, id, lane, qp, requests_[st.requests[r]].from, cts[r],
                                         from + cursor_.offset, n);
           if (notify) {
             wr.kind = WorkRequest::Kind::write_with_immediate;
@@ -328,7 +266,7 @@ class SendQueue {
       e.too_long = st.too_long;
       for (std::size_t k = 0;
            k < SizeElement::per_element && i * SizeElement::per_element + k < st.count; ++k) {
-        e.sizes[k] = entries_[st.requests[i * SizeElement::per_element + k]].from.length;
+        e.sizes[k] = requests_[st.requests[i * SizeElement::per_element + k]].from.length;
       }
       e.check = check_of(e);
       store_record(&out.elements[i], e);
@@ -368,7 +306,7 @@ class SendQueue {
 
   /// Bytes of a receive that go over the wire: none of a send that is too long for it.
   [[nodiscard]] std::uint64_t carried(Slot const& st, std::uint8_t r) const noexcept {
-    return (st.too_long >> r & 1) != 0 ? 0 : entries_[st.requests[r]].from.length;
+    return (st.too_long >> r & 1) != 0 ? 0 : requests_[st.requests[r]].from.length;
   }
 
   /// The last receive that has bytes in the current part: its last write notifies. 0 when none has.
@@ -398,17 +336,11 @@ class SendQueue {
     Slot& st = steps_[done_ % window];
     for (std::uint8_t r = 0; r < st.count; ++r) {
       bool const too_long = error == Errc::ok && (st.too_long >> r & 1) != 0;
-      end(entries_[st.requests[r]], too_long ? Errc::message_too_long : error,
-          too_long ? Delivered::no : delivered);
+      requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
+                    too_long ? Delivered::no : delivered);
     }
     st.filled = 0;
     ++done_;
-  }
-
-  void end(Entry& e, Errc error, Delivered delivered) noexcept {
-    e.state = State::done;
-    e.error = error;
-    e.delivered = delivered;
   }
 
   Step done_;     ///< Below: completed.
@@ -420,11 +352,8 @@ class SendQueue {
   std::uint64_t resent_bytes_ = 0;
   std::uint64_t resent_steps_ = 0;
   Cursor cursor_;
-  std::uint16_t head_ = none;  ///< Sends that have not met their receive, in order.
-  std::uint16_t tail_ = none;
-  std::uint16_t free_ = 0;
   std::array<Slot, window> steps_{};
-  std::array<Entry, max_requests> entries_{};
+  SendRequests requests_;
 };
 
 }  // namespace vccl::detail

@@ -25,7 +25,6 @@
 namespace vccl {
 
 // ---- How deadlines must fit: hold < stall < the NIC's retry window
-// -------------------------------
 //
 // Zero means that a detector does not use a deadline; then there is nothing to compare. The
 // deadlines must be constants: hold(), stall() and timing are read while compiling.
@@ -58,7 +57,6 @@ concept ConsistentTiming =
     PolicyBundle<B> && HoldBelowStall<B> && StallBelowRetryWindow<B> && HoldBelowRetryWindow<B>;
 
 // ---- Bundles
-// -------------------------------------------------------------------------------------
 
 /// The least: what a connection without a backup needs. A failure ends it, with its cause, as soon
 /// as the NIC reports one; nothing is shared, replayed or recorded.

@@ -46,7 +46,7 @@ TEST_CASE("two lanes share a cable evenly") {
   Pair p{fabric}, q{fabric};
   CHECK(p.go(p.write(256 * 1024)) == Errc::ok);
   CHECK(q.go(q.write(256 * 1024)) == Errc::ok);
-  fabric.advance(Duration{270'000'000});
+  fabric.advance(Duration{335'000'000});
   auto half = [](Pair& x) {
     return x.target[100'000] != std::byte{0} && x.target[200'000] == std::byte{0};
   };

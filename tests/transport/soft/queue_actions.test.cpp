@@ -81,7 +81,7 @@ TEST_CASE("the default CQ holds everything that the queues can hold") {
   soft::Fabric fabric{still()};
   Pair p{fabric, {.qps = 2, .send_depth = 8, .receive_depth = 4}};
   fabric.link(0, 0).down();
-  for (std::uint8_t qp : {0, 1}) {
+  for (std::uint8_t qp = 0; qp < 2; ++qp) {
     WorkRequest w = p.write(8);
     w.qp = qp;
     while (p.a.post(w) == Errc::ok) {

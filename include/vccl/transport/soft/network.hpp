@@ -80,15 +80,18 @@ inline Time send(Core& core, std::uint32_t n) {
     return now;
   }
 
+  Time start = now;
   Time left = now;
   if (p.payload.length != 0 && (from.rate() | to.rate()) != 0) {
-    left = std::max(now, from.free_at) + time_for(p.payload.length, from.rate());
+    start = std::max(now, from.free_at);
+    left = start + time_for(p.payload.length, from.rate());
   }
   Duration const latency = std::max(from.latency, to.latency);
   Time arrives = left + latency;
   if (p.payload.length != 0 && to.rate() != 0) {
     // Priority flow control: a sender waits while the cable towards the receiver is busy.
-    arrives = std::max(arrives, to.arrives_at + time_for(p.payload.length, to.rate()));
+    arrives = std::max(
+        arrives, std::max(start + latency, to.arrives_at) + time_for(p.payload.length, to.rate()));
     to.arrives_at = arrives;
     left = std::max(left, Time{arrives.ns - latency.ns});
   }
