@@ -56,8 +56,8 @@ inline void gid_move(Core& core, Port& port, std::size_t at) {
 
 /// All QPs of a lane are gone.
 inline void destroy_queue_pairs(Core& core, Lane& lane) {
-  for (QueuePair* qp : lane.qps) core.qps.destroy(*qp);
-  lane.qps.clear();
+  // Last first: where numbers are used again, a lane made next gets them in the old order.
+  for (; !lane.qps.empty(); lane.qps.pop_back()) core.qps.destroy(*lane.qps.back());
   lane.cq.clear();
 }
 

@@ -40,7 +40,7 @@ inline void go_to(QueuePair& qp, std::uint64_t packet) noexcept {
                                         Payload& payload, SendEntry const& s) noexcept {
   payload = {};
   if (w.length > core.config.max_message) return Status::local_length;
-  if (w.length == 0) return Status::success;
+  if (w.length == 0 || qp.loopback) return Status::success;  // a flush read keeps nothing
   if (w.inlined) {
     payload = {s.inlined.get(), nullptr, 0, w.length};
     return Status::success;
@@ -200,7 +200,7 @@ inline void on_read_response(Core& core, QueuePair& qp, Packet const& p, std::ui
   if (packet < qp.unacked || qp.acked == qp.rung) return;
   SendEntry const& s = qp.sends[qp.acked];
   if (s.request.kind != WorkRequest::Kind::read || s.packets == 0 || packet < s.first) return;
-  if (!s.request.inlined) {  // a flush read keeps nothing
+  if (!qp.loopback) {
     Region const* const r = core.regions.local(s.request.keys.local, qp.port);
     std::uint64_t const at = s.request.local + (packet - s.first) * qp.mtu;
     if (r == nullptr || !r->covers(at, p.payload.length)) {
