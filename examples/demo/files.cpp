@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files.hpp"
-
-#include "options.hpp"
-
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.hpp"
+#include "options.hpp"
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <system_error>
+#include <unistd.h>
 
 namespace demo {
 
 File File::open_to_read(std::string const& name, std::string const& option) {
   File f{::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  struct stat info {};
+  struct stat info{};
   if (!f.is_open() || ::fstat(f.fd_, &info) != 0)
-    throw UsageError{fmt::format("{}cannot read {}: {}; name a file that you may read", option, name,
-                                 std::strerror(errno))};
+    throw UsageError{fmt::format("{}cannot read {}: {}; name a file that you may read", option,
+                                 name, std::strerror(errno))};
   if (!S_ISREG(info.st_mode))
-    throw UsageError{
-        fmt::format("{}cannot read {}: not a regular file; name one", option, name)};
+    throw UsageError{fmt::format("{}cannot read {}: not a regular file; name one", option, name)};
   f.size_ = static_cast<std::uint64_t>(info.st_size);
   return f;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "options.hpp"
-
-#include "files.hpp"
-
 #include <vccl/transport/soft/fabric.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "files.hpp"
+#include "options.hpp"
 #include <array>
 #include <fstream>
 #include <map>
@@ -40,11 +38,13 @@ void check_script(std::string const& name, std::string_view script) {
       script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
     }
   } catch (vccl::soft::ScriptError const& e) {
-    throw UsageError{fmt::format("--faults: {}: {}; docs/faults.md has the grammar", name, e.what())};
+    throw UsageError{
+        fmt::format("--faults: {}: {}; docs/faults.md has the grammar", name, e.what())};
   } catch (vccl::SetupError const&) {
-    throw UsageError{fmt::format(
-        "--faults: {}: line {}: no such host or port; there are host0 and host1 with port0 and port1",
-        name, number)};
+    throw UsageError{
+        fmt::format("--faults: {}: line {}: no such host or port; there are host0 and host1 with "
+                    "port0 and port1",
+                    name, number)};
   }
 }
 
@@ -69,7 +69,8 @@ std::optional<Options> read_options(int argc, char** argv) {
   o.svg = VCCL_DEMO_SVG;
 
   CLI::App app{
-      "Copies a file between two hosts in this process, over software network cards with two ports\n"
+      "Copies a file between two hosts in this process, over software network cards with two "
+      "ports\n"
       "each; pulls the cable of the port in use at 30 % and plugs it in again at 60 %.\n"
       "Exit status: 0 the copy is whole, 1 it is not, 2 a bad option, 130 interrupted.",
       "scripts/demo"};

@@ -18,15 +18,15 @@ enum class Bundle : std::uint8_t {
 };
 
 struct Options {
-  std::string file;                    ///< What is copied.
-  Bundle bundle = Bundle::resilient;   ///< Of the connection.
-  std::string bundle_name;             ///< As written on the command line.
-  std::optional<std::string> faults;   ///< A script in place of the cable that is pulled.
-  std::uint64_t seed = 1;              ///< Of what a fault script leaves to chance.
-  double seconds = 8;                  ///< The ports are as fast as makes the copy last so long.
-  std::string svg;                     ///< Where the timeline goes.
-  std::string output;                  ///< Where the copy goes; empty: it is only hashed.
-  bool quiet = false;                  ///< The last line only.
+  std::string file;                   ///< What is copied.
+  Bundle bundle = Bundle::resilient;  ///< Of the connection.
+  std::string bundle_name;            ///< As written on the command line.
+  std::optional<std::string> faults;  ///< A script in place of the cable that is pulled.
+  std::uint64_t seed = 1;             ///< Of what a fault script leaves to chance.
+  double seconds = 8;                 ///< The ports are as fast as makes the copy last so long.
+  std::string svg;                    ///< Where the timeline goes.
+  std::string output;                 ///< Where the copy goes; empty: it is only hashed.
+  bool quiet = false;                 ///< The last line only.
 };
 
 /// One line that says what was wrong with the command line, and what to do.

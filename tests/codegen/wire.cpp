@@ -23,21 +23,29 @@ std::uint32_t Network::new_pipe() {
   return static_cast<std::uint32_t>(inboxes_.size() - 2);
 }
 
-void Network::note(WorkRequest const& w) {
-  auto const* const from = static_cast<const std::byte*>(pointer(w.local));
+/// The block registered last that holds all of a place.
+Network::Region Network::region_of(std::uint64_t address, std::uint64_t length) const noexcept {
   auto const in = std::find_if(regions_.rbegin(), regions_.rend(), [&](Region const& r) {
-    return w.remote >= r.address && w.remote + w.length <= r.address + r.length;
+    return address >= r.address && address + length <= r.address + r.length;
   });
-  std::uint64_t const offset = in != regions_.rend() ? w.remote - in->address : 0;
+  return in != regions_.rend() ? *in : Region{};
+}
+
+void Network::note(WorkRequest const& w) {
+  Region const from = region_of(w.local, w.length);
+  Region const to = region_of(w.remote, w.length);
+  auto const* const bytes = static_cast<const std::byte*>(pointer(w.local));
   journal->push_back({.kind = w.kind,
                       .traffic = w.traffic,
                       .qp = w.qp,
                       .signaled = w.signaled,
                       .inlined = w.inlined,
                       .immediate = w.immediate,
-                      .offset = offset,
-                      .keys = w.keys,
-                      .bytes = std::vector<std::byte>(from, from + w.length)});
+                      .offset = w.length == 0 ? 0 : w.remote - to.address,
+                      .keys_fit = w.length == 0 ||
+                                  (w.keys.local == Registration{from.address}.keys().local &&
+                                   w.keys.remote == Registration{to.address}.keys().remote),
+                      .bytes = std::vector<std::byte>(bytes, bytes + w.length)});
 }
 
 Errc Pipe::send(std::span<std::byte const> message) noexcept {

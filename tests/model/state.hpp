@@ -46,7 +46,15 @@ struct Channel {
   std::uint8_t count = 0;
 
   void say(Note const& n, int remembered) {
-    if (count > 0 && notes[count - 1u] == n) return;  // Repeating it is delivering it again.
+    if (count > 0) {  // Repeating it is delivering it again.
+      Note& last = notes[count - 1u];
+      Note same = n;
+      same.asks = last.asks;
+      if (last == same) {
+        last.asks = static_cast<std::uint8_t>(last.asks | n.asks);
+        return;
+      }
+    }
     if (count == remembered) forget(1);
     notes[count++] = n;
   }

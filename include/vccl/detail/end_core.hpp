@@ -174,7 +174,7 @@ class EndCore {
   /// One test of everything that is not data: a flag, and a word per path.
   [[nodiscard]] bool needs_service() noexcept {
     if (attention_.load(std::memory_order_relaxed)) return true;
-    if constexpr (Link::Sync::in_band) {
+    if constexpr (resilient) {
       for (PathId q = 0; q < Paths::count; ++q) {
         if (__atomic_load_n(&control_in(q).elements[0].sequence, __ATOMIC_RELAXED) != seen_[q])
           return true;
@@ -206,14 +206,13 @@ class EndCore {
 
   void read_messages() noexcept {
     ControlFrame f;
-    if constexpr (Link::Sync::in_band) {
-      for (PathId q = 0; q < Paths::count; ++q) {
-        std::uint32_t const sequence =
-            __atomic_load_n(&control_in(q).elements[0].sequence, __ATOMIC_RELAXED);
-        if (sequence == seen_[q] || !read_control(control_in(q), f)) continue;
-        seen_[q] = f.message.sequence;
-        failover_.on_message(self(), f, q);
-      }
+    // Also where messages travel out of band only: a probe is heard on the path that it proves.
+    for (PathId q = 0; q < Paths::count; ++q) {
+      std::uint32_t const sequence =
+          __atomic_load_n(&control_in(q).elements[0].sequence, __ATOMIC_RELAXED);
+      if (sequence == seen_[q] || !read_control(control_in(q), f)) continue;
+      seen_[q] = f.message.sequence;
+      failover_.on_message(self(), f, q);
     }
     for (std::size_t n; (n = pipe_.receive(frame_.bytes)) != 0;) {
       FrameHeader h;
@@ -326,7 +325,8 @@ class EndCore {
     config.retry_count = timing.nic_retry_count;
     config.rnr_retry = timing.nic_rnr_retry;
     config.min_rnr_timer = timing.nic_min_rnr_timer;
-    path.open(host, {ports.at.data(), ports.count}, config, blocks_.get()[id]);
+    path.open(host, {ports.at.data(), ports.count}, config, blocks_.get()[id],
+              end == End::receiver);
   }
 };
 

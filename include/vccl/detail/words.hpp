@@ -20,8 +20,7 @@ template <class Record>
   static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
   Words w;
   auto const* p = static_cast<const std::uint64_t*>(from);
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = __atomic_load_n(p + i, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = __atomic_load_n(p + i, __ATOMIC_ACQUIRE);
   return std::bit_cast<Record>(w);
 }
 

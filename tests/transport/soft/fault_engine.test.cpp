@@ -30,6 +30,8 @@ struct Bench {
 TEST_CASE("a packet fault picks its kind at its port, after and at most as many as it says") {
   Bench b;
   b.add("after packet 2 every 2 drop data host0.port1 count 2");
+  CHECK(b.engine.picks_packets(1));
+  CHECK_FALSE(b.engine.picks_packets(0));
   CHECK_FALSE(b.lost(0));
   CHECK_FALSE(b.lost(1, Op::acknowledge));
   int lost = 0;
@@ -41,8 +43,7 @@ TEST_CASE("a packet fault picks its kind at its port, after and at most as many 
   CHECK(lost == 2);
   CHECK(b.engine.fired(Action::drop) == 2);
   CHECK(b.engine.fired_by_rule(0) == 2);
-  CHECK(b.engine.picks_packets(1));
-  CHECK_FALSE(b.engine.picks_packets(0));
+  CHECK_FALSE(b.engine.picks_packets(1));  // spent
 }
 
 TEST_CASE("a fault begins at its time and ends after its duration") {

@@ -78,9 +78,16 @@ inline void run_due(Core& core) {
   }
 }
 
-/// Lets a real clock catch up. Nothing runs by itself: each call of a lane or host does this first.
+/// Before looking at something: a real clock catches up, if something may be due. Nothing runs by
+/// itself; each call of a lane or host does this first.
 inline void catch_up(Core& core) {
   if (!core.config.virtual_time && !core.events.empty()) core.set_now(monotonic_now());
+  if (core.events.due(core.now())) run_due(core);
+}
+
+/// Before doing something that takes its time from the clock.
+inline void read_clock(Core& core) {
+  if (!core.config.virtual_time) core.set_now(monotonic_now());
   if (core.events.due(core.now())) run_due(core);
 }
 

@@ -161,7 +161,7 @@ class Fabric {
       }
     }
     std::scoped_lock const lock{core_.mutex};
-    if (!core_.config.virtual_time) core_.set_now(monotonic_now());
+    read_clock(core_);
     for (Fault const& f : faults) core_.faults.add(f, core_.now(), core_.events);
     run_due(core_);
   }

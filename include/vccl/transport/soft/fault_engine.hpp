@@ -107,7 +107,8 @@ class FaultEngine {
   [[nodiscard]] bool picks_packets(std::uint32_t port) const noexcept {
     for (std::uint32_t n : on_packets_) {
       Fault const& f = rules_[n].fault;
-      if (f.packets != PacketKind::oob && at(f.place, port)) return true;
+      bool const spent = f.count != 0 && rules_[n].fired >= f.count;
+      if (f.packets != PacketKind::oob && !spent && at(f.place, port)) return true;
     }
     return false;
   }

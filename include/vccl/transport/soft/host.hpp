@@ -44,7 +44,7 @@ class HostPipe {
     if (message.empty() || message.size() > 4096) return Errc::invalid_argument;
     if (core_ == nullptr) return Errc::path_down;
     std::scoped_lock const lock{core_->mutex};
-    catch_up(*core_);
+    read_clock(*core_);
     if (!core_->wire.open(end_)) return Errc::path_down;
     post_message(*core_, core_->wire.write(end_, message, false));
     return Errc::ok;
@@ -170,7 +170,7 @@ class Host {
   /// A pipe to whoever accepts there. If nobody ever does, it just stays silent.
   [[nodiscard]] Pipe dial(Address const& to) {
     std::scoped_lock const lock{core_->mutex};
-    catch_up(*core_);
+    read_clock(*core_);
     need_alive("dial");
     if (to.host >= core_->config.hosts)
       throw SetupError{"dial", EHOSTUNREACH, "no such host in this fabric"};

@@ -56,7 +56,7 @@ class Link {
   template <class F>
   void change(F what) {
     std::scoped_lock const lock{core_->mutex};
-    catch_up(*core_);
+    read_clock(*core_);
     what();
     run_due(*core_);
   }

@@ -81,11 +81,30 @@ class ComputedMemory {
   std::vector<std::uint64_t> covered_;
 };
 
+/// Copies word by word, as a NIC writes: a polled record may be seen half written, a word never is.
+inline void copy_words(std::byte* to, std::byte const* from, std::uint64_t bytes) noexcept {
+  for (std::uint64_t i = 0; i < bytes; i += 8) {
+    auto const* f = reinterpret_cast<std::uint64_t const*>(from + i);
+    auto* t = reinterpret_cast<std::uint64_t*>(to + i);
+    __atomic_store_n(t, __atomic_load_n(f, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+  }
+}
+
+/// What may be a record that somebody polls, by its size and alignment. Larger or odd ones are
+/// payload: whoever reads that waits for a completion.
+[[nodiscard]] inline bool may_be_record(void const* to, void const* from,
+                                        std::uint64_t bytes) noexcept {
+  return bytes <= 4096 && bytes % 8 == 0 && reinterpret_cast<std::uintptr_t>(to) % 8 == 0 &&
+         reinterpret_cast<std::uintptr_t>(from) % 8 == 0;
+}
+
 /// Copies a payload to ordinary memory.
 inline void copy_payload(std::byte* to, Payload const& p) noexcept {
   if (p.length == 0) return;
   if (p.computed != nullptr) {
     fill_content(p.computed->seed(), p.offset, to, p.length);
+  } else if (may_be_record(to, p.bytes, p.length)) {
+    copy_words(to, p.bytes, p.length);
   } else {
     std::memcpy(to, p.bytes, p.length);
   }

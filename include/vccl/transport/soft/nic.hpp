@@ -101,7 +101,7 @@ class Nic {
   [[nodiscard]] Errc flush() noexcept {
     std::scoped_lock const lock{core_->mutex};
     if (Errc const e = usable(Call::flush); e != Errc::ok) return e;
-    if (!core_->config.virtual_time) core_->set_now(monotonic_now());
+    read_clock(*core_);
     for (QueuePair* qp : lane_->qps) {
       if (qp->rung == qp->sends.tail()) continue;
       qp->rung = qp->sends.tail();
@@ -138,7 +138,7 @@ class Nic {
   /// host. would_block: a fault makes it slow. failed: a fault says so.
   [[nodiscard]] Errc fence(FenceStep step) noexcept {
     std::scoped_lock const lock{core_->mutex};
-    catch_up(*core_);
+    read_clock(*core_);
     if (!lives(*core_, *lane_) || core_->ports[lane_->port].fatal) return Errc::ok;
     Errc const e = fence_lane(*core_, *lane_, step);
     run_due(*core_);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// What the two ends of the copy and the director who watches them tell each other.
+
+#include <vccl/connection.hpp>
+#include <vccl/policies/telemetry/event_log.hpp>
+#include <vccl/status.hpp>
+
+#include "bandwidth.hpp"
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace demo {
+
+/// An EventLog that may be read while its connection lives: the service thread records too.
+class Journal {
+ public:
+  void record(vccl::Event const& e) noexcept {
+    std::scoped_lock const lock{mutex_};
+    log_.record(e);
+  }
+  [[nodiscard]] std::vector<vccl::Event> events() const {
+    std::scoped_lock const lock{mutex_};
+    std::vector<vccl::Event> all(log_.size());
+    all.resize(log_.events(all));
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  vccl::telemetry::EventLog<> log_;
+};
+static_assert(vccl::Telemetry<Journal>);
+
+/// What is known of one end.
+struct Side {
+  vccl::ConnectionStatus status;
+  vccl::Duration outage{};  ///< The longest so far: from the fault to the first new step.
+  std::uint64_t steps = 0;  ///< Done.
+  std::uint64_t bytes = 0;
+  std::string sha256;  ///< Once all steps are done.
+  std::vector<vccl::Event> events;
+};
+
+/// Thread safety: any thread.
+class Board {
+ public:
+  /// What the director has said, in this order.
+  enum class Phase : std::uint8_t { set_up, copy, close };
+
+  [[nodiscard]] Phase phase() const noexcept { return phase_; }
+  void enter(Phase p) noexcept { phase_ = p; }
+  /// Set before Phase::copy.
+  vccl::Time start{};
+
+  /// The first failure counts; it ends the copy at both ends.
+  void fail(std::string why) {
+    std::scoped_lock const lock{mutex_};
+    if (failure_.empty()) failure_ = std::move(why);
+    failed_ = true;
+  }
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  [[nodiscard]] std::string failure() const {
+    std::scoped_lock const lock{mutex_};
+    return failure_;
+  }
+
+  void offer(vccl::Handle const& h) {
+    std::scoped_lock const lock{mutex_};
+    handle_ = h;
+  }
+  [[nodiscard]] std::optional<vccl::Handle> handle() const {
+    std::scoped_lock const lock{mutex_};
+    return handle_;
+  }
+
+  template <class Change>
+  void update(vccl::End end, Change change) {
+    std::scoped_lock const lock{mutex_};
+    change(sides_[static_cast<std::size_t>(end)]);
+  }
+  /// Without its events.
+  [[nodiscard]] Side side(vccl::End end) const {
+    std::scoped_lock const lock{mutex_};
+    return sides_[static_cast<std::size_t>(end)];
+  }
+
+  void received(double at, std::uint64_t bytes) {
+    std::scoped_lock const lock{mutex_};
+    bandwidth_.add(at, bytes);
+  }
+  [[nodiscard]] Bandwidth bandwidth() const {
+    std::scoped_lock const lock{mutex_};
+    return bandwidth_;
+  }
+
+ private:
+  std::atomic<Phase> phase_{Phase::set_up};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::string failure_;
+  std::optional<vccl::Handle> handle_;
+  std::array<Side, 2> sides_;
+  Bandwidth bandwidth_;
+};
+
+}  // namespace demo

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Copies a file between two hosts while the cable in use is pulled and plugged in again, and
+/// shows what came of it. `scripts/demo --help`.
+
+#include <fmt/format.h>
+
+#include "director.hpp"
+#include "files.hpp"
+#include "options.hpp"
+#include "table.hpp"
+#include "timeline.hpp"
+#include <exception>
+#include <filesystem>
+
+namespace demo {
+namespace {
+
+/// What is wrong with a copy that came to its end; empty when nothing is.
+std::string why_not_ok(Options const& options, Report const& report) {
+  if (!report.failure.empty()) {
+    bool const alone = options.bundle == Bundle::no_backup && !report.interrupted;
+    return report.failure + (alone ? "; bundle no-backup has no other path to go on with" : "");
+  }
+  Side const& s = report.sender();
+  Side const& r = report.receiver();
+  if (s.sha256 != r.sha256)
+    return fmt::format("sent sha256={}, received sha256={}", s.sha256, r.sha256);
+  auto const& sent = s.status.counters;
+  auto const& got = r.status.counters;
+  if (sent.failovers != got.failovers || sent.failbacks != got.failbacks)
+    return fmt::format("the ends disagree: sender failovers={} failbacks={}, receiver {} and {}",
+                       sent.failovers, sent.failbacks, got.failovers, got.failbacks);
+  if (options.faults) return {};  // who writes the script knows what to expect
+  if (options.bundle != Bundle::no_backup && sent.failovers == 0)
+    return "the cable was pulled, and the connection did not fail over";
+  if (options.bundle == Bundle::resilient && sent.failbacks == 0)
+    return "the cable was plugged in again, and the connection did not fail back";
+  return {};
+}
+
+bool same_file(std::string const& a, std::string const& b) {
+  std::error_code no_such_file;
+  return std::filesystem::equivalent(a, b, no_such_file);
+}
+
+int run(Options const& options) {
+  File const file = File::open_to_read(options.file);
+  if (same_file(options.file, options.output) || same_file(options.file, options.svg))
+    throw UsageError{fmt::format("{} would be overwritten; name another file", options.file)};
+  File const svg = File::open_to_write(options.svg, "--svg: ");
+  File const output =
+      options.output.empty() ? File{} : File::open_to_write(options.output, "--output: ");
+
+  Report report = run_copy(options, file, output);
+  std::string why = why_not_ok(options, report);
+  report.failure = why;
+  std::string const picture = timeline_svg(report);
+  if (!svg.write(std::as_bytes(std::span{picture})) && why.empty())
+    why = fmt::format("{} cannot be written", options.svg);
+  if (!options.quiet) {
+    print_table(report);
+    fmt::print("timeline: {}\n", options.svg);
+  }
+  if (!why.empty()) {
+    fmt::print("demo: FAILED {}\n", why);
+    return report.interrupted ? 130 : 1;
+  }
+  auto const& counters = report.sender().status.counters;
+  fmt::print("demo: OK sha256={} failovers={} failbacks={}\n", report.sender().sha256,
+             counters.failovers, counters.failbacks);
+  return 0;
+}
+
+}  // namespace
+}  // namespace demo
+
+int main(int argc, char** argv) {
+  try {
+    auto const options = demo::read_options(argc, argv);
+    return options ? demo::run(*options) : 0;
+  } catch (demo::UsageError const& e) {
+    fmt::print(stderr, "demo: {}\n", e.what());
+    return 2;
+  } catch (std::exception const& e) {
+    fmt::print("demo: FAILED {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// The program whose instructions message_cost.py counts.
+
+#include <codegen/ends.hpp>
+#include <vccl/op.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+namespace vccl::codegen {
+
+/// `count` messages of a step of receives each, posted before the sends, each waited for.
+template <class Ends>
+void exchange(Ends& ends, std::span<Memory const> from, std::span<RecvOp const> into, long count) {
+  std::array<Request, max_receives> sent;
+  while (count-- > 0) {
+    Request const received = ends.receiver.irecv(into);
+    for (std::size_t i = 0; i < from.size(); ++i) sent[i] = ends.sender.isend(from[i], into[i].tag);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      while (!ends.sender.test(sent[i]).done) {
+      }
+    }
+    while (!ends.receiver.test(received).done) {
+    }
+  }
+}
+
+/// <bytes of a receive> <receives of a step> <messages>. The exit status tells whether the bytes
+/// came through.
+template <class Ends>
+int message_cost(int argc, char** argv) {
+  if (argc != 4) {
+    std::fputs("usage: message_cost <bytes> <receives> <messages>\n", stderr);
+    return 2;
+  }
+  std::size_t const bytes = std::strtoul(argv[1], nullptr, 10);
+  std::size_t const receives = std::strtoul(argv[2], nullptr, 10);
+  static Ends ends;
+  std::vector<std::byte> source(bytes * receives), target(bytes * receives);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251 + 1);
+  std::vector<Memory> from;
+  std::vector<RecvOp> into;
+  for (std::size_t r = 0; r < receives; ++r) {
+    from.push_back(ends.source({source.data() + r * bytes, bytes}));
+    into.push_back({ends.target({target.data() + r * bytes, bytes}), Tag{static_cast<unsigned>(r)}});
+  }
+  if (!ends.ready) return 1;
+  exchange(ends, from, into, std::strtol(argv[3], nullptr, 10));
+  return target == source ? 0 : 1;
+}
+
+}  // namespace vccl::codegen

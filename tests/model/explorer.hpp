@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file
+/// Breadth first through all states of a configuration, so that a counterexample is a shortest one.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <model/describe.hpp>
+#include <model/fingerprints.hpp>
+#include <model/key.hpp>
+#include <model/progress.hpp>
+#include <model/world.hpp>
+
+namespace vccl::model {
+
+struct Outcome {
+  std::size_t states = 0;
+  unsigned levels = 0;
+  bool closed = false;          ///< Nothing new was left to look at.
+  const char* violated = nullptr;
+  std::vector<std::string> trace;
+  double seconds = 0;
+};
+
+class Explorer {
+ public:
+  explicit Explorer(Config const& c, unsigned threads = 2) : config_{c}, world_{config_}, threads_{threads} {}
+
+  Outcome run(std::size_t most_states = SIZE_MAX) {
+    auto const begin = std::chrono::steady_clock::now();
+    Outcome out;
+    State const first = world_.start();
+    std::uint64_t const root = fingerprint(first);
+    seen_.insert(root, 0);
+    std::vector<State> level{first};
+    while (!level.empty() && found_ == nullptr && seen_.size() < most_states && (config_.depth == 0 || out.levels < config_.depth)) {
+      seen_.reserve(level.size() * 24 + 1024);
+      good_.reserve(level.size() * 24 + 1024);
+      level = expand(level);
+      ++out.levels;
+      if (std::getenv("MODEL_VERBOSE") != nullptr) {
+        std::fprintf(stderr, "level %u: %zu new, %zu in all, %zu good, %.1f s\n", out.levels, level.size(), seen_.size(), good_.size(),
+                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      }
+    }
+    out.states = seen_.size();
+    out.closed = level.empty() && found_ == nullptr;
+    out.violated = found_;
+    if (found_ != nullptr) out.trace = trace(first, root);
+    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return out;
+  }
+
+ private:
+  std::uint64_t fingerprint(State const& s) const { return Key{config_, s}.fingerprint(); }
+
+  std::vector<State> expand(std::vector<State> const& level) {
+    std::vector<std::vector<State>> parts(threads_);
+    std::atomic<std::size_t> next{0};
+    auto const work = [&](unsigned me) {
+      World world{config_};
+      Progress progress{world, good_};
+      constexpr std::size_t chunk = 64;
+      for (;;) {
+        std::size_t const from = next.fetch_add(chunk);
+        if (from >= level.size()) return;
+        for (std::size_t i = from; i < std::min(from + chunk, level.size()); ++i) visit(level[i], world, progress, parts[me]);
+      }
+    };
+    std::vector<std::thread> helpers;
+    for (unsigned t = 1; t < threads_; ++t) helpers.emplace_back(work, t);
+    work(0);
+    for (std::thread& t : helpers) t.join();
+    std::vector<State> all = std::move(parts[0]);
+    for (unsigned t = 1; t < threads_; ++t) all.insert(all.end(), parts[t].begin(), parts[t].end());
+    return all;
+  }
+
+  void visit(State const& s, World& world, Progress& progress, std::vector<State>& out) {
+    std::uint64_t const here = fingerprint(s);
+    if (const char* w = progress.check(s); w != nullptr) return found(w, here, {}, true);
+    Events events;
+    world.events(s, events);
+    for (Event const& e : events) {
+      State n = s;
+      const char* w = world.apply(n, e);
+      if (w != nullptr) return found(w, here, e, false);
+      std::uint64_t const f = fingerprint(n);
+      if (seen_.insert(f, here)) out.push_back(n);
+    }
+  }
+
+  void found(const char* what, std::uint64_t at, Event last, bool no_progress) {
+    std::lock_guard const lock{mutex_};
+    if (found_ != nullptr) return;
+    found_ = what;
+    found_at_ = at;
+    found_by_ = last;
+    found_no_progress_ = no_progress;
+  }
+
+  /// Follows the fingerprints back to the start, then plays the events that lead along them.
+  std::vector<std::string> trace(State s, std::uint64_t root) {
+    std::vector<std::uint64_t> way;
+    for (std::uint64_t f = found_at_; f != root; f = seen_.from(f)) way.push_back(f);
+    std::vector<std::string> lines;
+    for (std::size_t i = way.size(); i-- > 0;) {
+      Events events;
+      world_.events(s, events);
+      for (Event const& e : events) {
+        State n = s;
+        if (world_.apply(n, e) != nullptr || fingerprint(n) != way[i]) continue;
+        s = n;
+        lines.push_back(line(words(e), s));
+        break;
+      }
+    }
+    if (!found_no_progress_) {
+      world_.apply(s, found_by_);
+      lines.push_back(line(words(found_by_), s));
+    } else {
+      lines.push_back("From here, with all messages under way lost:");
+      Progress progress{world_, good_};
+      std::vector<std::string> log;
+      progress.check(s, &log);
+      for (std::size_t i = 0; i < log.size() && i < 40; ++i) lines.push_back("  " + log[i]);
+    }
+    return lines;
+  }
+
+  Config config_;
+  World world_;
+  unsigned threads_;
+  Fingerprints seen_;
+  Fingerprints good_;
+  std::mutex mutex_;
+  const char* found_ = nullptr;
+  std::uint64_t found_at_ = 0;
+  Event found_by_{};
+  bool found_no_progress_ = false;
+};
+
+}  // namespace vccl::model

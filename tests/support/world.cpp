@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <support/world.hpp>
+#include <vccl/transport/soft/fabric.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace vccl::test {
+
+namespace {
+
+constexpr Duration service_period = 1_ms;
+
+/// Whose bytes stand somewhere.
+enum class Owner : std::uint64_t { sent = 1, fresh, consumed, garbage };
+
+std::uint64_t word(Owner owner, std::size_t step, std::size_t piece, std::size_t i) {
+  std::uint64_t const base = soft::mix((static_cast<std::uint64_t>(owner) << 56) ^
+                                       (std::uint64_t{piece} << 48) ^ step);
+  return base + i * 0x9e37'79b9'7f4a'7c15u;
+}
+
+std::size_t words(std::uint64_t bytes) { return static_cast<std::size_t>((bytes + 7) / 8); }
+
+/// Where a piece begins in its step's place: pieces are a cache line apart.
+std::size_t offset_of(std::vector<Piece> const& pieces, std::size_t r, bool source) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < r; ++i)
+    at += (words(source ? pieces[i].send : pieces[i].receive) + 8) / 8 * 8;
+  return at;
+}
+
+void fill(std::vector<std::uint64_t>& to, std::size_t at, std::uint64_t bytes, Owner owner,
+          std::size_t step, std::size_t piece) {
+  for (std::size_t i = 0; i < words(bytes); ++i) to[at + i] = word(owner, step, piece, i);
+}
+
+/// Bytes [from, to) of the place at word `at` that are not the owner's.
+std::uint64_t wrong(std::vector<std::uint64_t> const& in, std::size_t at, std::uint64_t from,
+                    std::uint64_t to, Owner owner, std::size_t step, std::size_t piece) {
+  std::uint64_t n = 0;
+  for (std::uint64_t b = from; b < to;) {
+    std::size_t const i = static_cast<std::size_t>(b / 8);
+    std::uint64_t const difference = in[at + i] ^ word(owner, step, piece, i);
+    std::uint64_t const end = std::min<std::uint64_t>(to, (i + 1) * 8);
+    if (difference == 0) {
+      b = end;
+      continue;
+    }
+    for (; b < end; ++b) n += (difference >> (b % 8 * 8) & 0xff) != 0 ? 1u : 0u;
+  }
+  return n;
+}
+
+}  // namespace
+
+Load Load::uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives) {
+  Load l;
+  l.steps.assign(steps, std::vector<Piece>(receives, Piece{bytes, bytes}));
+  return l;
+}
+
+Load Load::random(std::uint64_t seed, std::size_t steps, std::uint64_t bytes) {
+  soft::Random random{seed};
+  Load l;
+  l.depth = 1 + random.below(32);
+  for (std::size_t n = 0; n < steps; ++n) {
+    auto& pieces = l.steps.emplace_back(random.below(4) != 0 ? 1 : 1 + random.below(max_receives));
+    for (Piece& p : pieces) {
+      p.receive = random.below(8) == 0 ? 0 : random.below(bytes + 1);
+      p.send = random.below(4) == 0 ? random.below(p.receive + 1) : p.receive;
+    }
+  }
+  return l;
+}
+
+World::World(Start const& start) {
+  switches = {};
+  soft::FabricConfig config = start.fabric;
+  config.virtual_time = start.virtual_time;
+  fabric_ = std::make_unique<soft::Fabric>(config);
+  for (std::size_t h = 0; h < 2; ++h) hosts[h] = std::make_unique<Host>(fabric_->host(h));
+  ends = start.link(*hosts[0], *hosts[1]);
+  ends->listen(start.receiver);
+  if (!start.connect) return;
+  ends->accept();
+  ends->connect(start.sender, ends->handle());
+}
+
+World::~World() = default;
+
+Time World::now() const { return fabric_->now(); }
+
+void World::pass(Time until) {
+  Time const t = now();
+  if (next_service_ < t) next_service_ = t;
+  Time const next = std::min({fabric_->next_event(), next_service_, until});
+  fabric_->advance(next > t ? next - t : Duration{});
+  if (now() < next_service_) return;
+  ends->service(End::sender);
+  ends->service(End::receiver);
+  next_service_ = now() + service_period;
+}
+
+void World::idle(Duration d) {
+  for (Time const end = now() + d; now() < end;) pass(end);
+}
+
+bool World::settle(Duration limit) {
+  Time const end = now() + limit;
+  for (;;) {
+    bool const sender = ends->ready(End::sender);
+    if (ends->ready(End::receiver) && sender) return true;
+    if (now() >= end) return false;
+    pass(end);
+  }
+}
+
+void World::load(Load const& load) {
+  load_ = load;
+  stopped_ = false;
+  base_ = steps_.size();
+  next_receive_ = next_send_ = oldest_receive_ = oldest_send_ = base_;
+  next_piece_ = 0;
+  std::size_t longest_source = 1;
+  std::size_t longest_target = 1;
+  for (auto const& pieces : load.steps) {
+    steps_.emplace_back().pieces = pieces;
+    longest_source = std::max(longest_source, offset_of(pieces, pieces.size(), true));
+    longest_target = std::max(longest_target, offset_of(pieces, pieces.size(), false));
+  }
+  for (Slot& s : targets_) check_consumed(s);
+  ends->release_memory();
+  std::size_t const ahead = load.ahead == 0 ? load.depth : load.ahead;
+  sources_ = std::vector<Slot>(std::min(ahead, load.steps.size()));
+  targets_ = std::vector<Slot>(std::min(load.depth, load.steps.size()));
+  for (Slot& s : sources_) {
+    s.words.resize(longest_source);
+    s.memory = ends->register_memory(End::sender, s.words.data(), longest_source * 8,
+                                     MemoryKind::host);
+  }
+  for (Slot& s : targets_) {
+    s.words.resize(longest_target);
+    s.memory = ends->register_memory(End::receiver, s.words.data(), longest_target * 8, load.kind);
+  }
+}
+
+bool World::finished() const {
+  if (oldest_receive_ != next_receive_ || oldest_send_ != next_send_ || next_piece_ != 0)
+    return false;
+  return stopped_ || (next_receive_ == steps_.size() && next_send_ == steps_.size());
+}
+
+bool World::run(Duration limit) {
+  for (Time const end = now() + limit; !finished();) {
+    if (round()) continue;
+    if (now() >= end) {
+      problem("hangs: step " + std::to_string(oldest_receive_) + " is not received, " +
+              std::to_string(oldest_send_) + " not sent, of " + std::to_string(steps_.size()));
+      return false;
+    }
+    pass(end);
+  }
+  return true;
+}
+
+bool World::run_until(std::size_t steps, Duration limit) {
+  for (Time const end = now() + limit; oldest_receive_ < base_ + steps;) {
+    if (round()) continue;
+    if (now() >= end) return false;
+    pass(end);
+  }
+  return true;
+}
+
+bool World::round() {
+  bool moved = false;
+  if (now() >= next_post_) {
+    moved = post_receive();
+    moved = post_sends() || moved;
+    if (moved) next_post_ = now() + load_.pause;
+  }
+  moved = poll_sends() || moved;
+  return poll_receives() || moved;
+}
+
+bool World::post_receive() {
+  if (stopped_ || next_receive_ == steps_.size()) return false;
+  std::size_t const n = next_receive_;
+  if (n - oldest_receive_ >= targets_.size()) return false;
+  Slot& s = target(n);
+  check_consumed(s);
+  StepRecord& step = steps_[n];
+  std::array<RecvOp, max_receives> ops;
+  for (std::size_t r = 0; r < step.pieces.size(); ++r) {
+    std::size_t const at = offset_of(step.pieces, r, false);
+    fill(s.words, at, step.pieces[r].receive, Owner::fresh, n, r);
+    Memory m = s.memory;
+    m.address += at * 8;
+    m.length = step.pieces[r].receive;
+    ops[r] = {m, Tag{static_cast<std::uint32_t>(r)}};
+  }
+  step.request = ends->irecv({ops.data(), step.pieces.size()});
+  if (!step.request) {
+    if (step.request.why != Errc::would_block) stopped_ = true;
+    return false;
+  }
+  step.posted = true;
+  ++next_receive_;
+  return true;
+}
+
+bool World::post_sends() {
+  if (stopped_ && next_piece_ != 0) {  // A step is whole or not there.
+    next_piece_ = 0;
+    ++next_send_;
+  }
+  if (stopped_ || next_send_ == steps_.size()) return false;
+  std::size_t const n = next_send_;
+  if (n - oldest_send_ >= sources_.size()) return false;
+  StepRecord& step = steps_[n];
+  std::size_t const r = next_piece_;
+  Slot& s = source(n);
+  std::size_t const at = offset_of(step.pieces, r, true);
+  fill(s.words, at, step.pieces[r].send, Owner::sent, n, r);
+  Memory m = s.memory;
+  m.address += at * 8;
+  m.length = step.pieces[r].send;
+  Request const q = ends->isend(m, Tag{static_cast<std::uint32_t>(r)});
+  if (!q) {
+    if (q.why != Errc::would_block) stopped_ = true;
+    return false;
+  }
+  step.sends[r].request = q;
+  step.sends[r].posted = true;
+  if (++next_piece_ == step.pieces.size()) {
+    next_piece_ = 0;
+    ++next_send_;
+  }
+  return true;
+}
+
+/// Newest first: an older one that is done later was overtaken.
+bool World::poll_receives() {
+  bool moved = false;
+  bool newer_done = false;
+  for (std::size_t n = next_receive_; n-- > oldest_receive_;) {
+    StepRecord& step = steps_[n];
+    if (!step.result.done) {
+      step.result = ends->test(End::receiver, step.request);
+      if (step.result.done) {
+        check_received(n);
+        moved = true;
+      } else if (newer_done) {
+        problem("step " + std::to_string(n) + " was overtaken");
+      }
+    }
+    newer_done = step.result.done;
+  }
+  while (oldest_receive_ < next_receive_ && steps_[oldest_receive_].result.done) ++oldest_receive_;
+  return moved;
+}
+
+bool World::poll_sends() {
+  bool moved = false;
+  std::size_t const end = next_send_ + (next_piece_ != 0 ? 1 : 0);
+  for (std::size_t n = oldest_send_; n < end; ++n) {
+    StepRecord& step = steps_[n];
+    for (std::size_t r = 0; r < step.pieces.size(); ++r) {
+      Send& q = step.sends[r];
+      if (!q.posted || q.result.done) continue;
+      q.result = ends->test(End::sender, q.request);
+      if (!q.result.done) continue;
+      moved = true;
+      if (q.result.error == Errc::ok) ++sent_;
+      if (q.result.error != Errc::ok && q.result.error != Errc::message_too_long) stopped_ = true;
+      if (q.result.error == Errc::ok && q.result.sizes[0] != step.pieces[r].send)
+        problem("step " + std::to_string(n) + ": the send tells a wrong size");
+      if (!sender().buffers_unsafe)
+        fill(source(n).words, offset_of(step.pieces, r, true), step.pieces[r].send, Owner::garbage,
+             n, r);
+    }
+  }
+  auto const done = [this](StepRecord const& step) {
+    for (std::size_t r = 0; r < step.pieces.size(); ++r) {
+      bool const waits = step.sends[r].posted ? !step.sends[r].result.done : !stopped_;
+      if (waits) return false;
+    }
+    return true;
+  };
+  while (oldest_send_ < next_send_ && done(steps_[oldest_send_])) ++oldest_send_;
+  return moved;
+}
+
+void World::check_received(std::size_t n) {
+  StepRecord& step = steps_[n];
+  Result const& got = step.result;
+  Slot& s = target(n);
+  std::string const where = "step " + std::to_string(n);
+  bool any_long = false;
+  for (Piece const& p : step.pieces) any_long = any_long || p.send > p.receive;
+  if (got.error != Errc::ok && got.error != Errc::message_too_long) {
+    stopped_ = true;
+    return;
+  }
+  if (got.error != (any_long ? Errc::message_too_long : Errc::ok))
+    problem(where + " has error " + std::string{text(got.error)});
+  if (got.receives != step.pieces.size()) problem(where + " has a wrong number of receives");
+  for (std::size_t r = 0; r < step.pieces.size(); ++r) {
+    Piece const& p = step.pieces[r];
+    bool const fits = p.send <= p.receive;
+    std::size_t const at = offset_of(step.pieces, r, false);
+    std::uint64_t const here = fits ? p.send : 0;
+    if (got.sizes[r] != p.send) problem(where + " has a wrong size");
+    if (wrong(s.words, at, 0, here, Owner::sent, n, r) != 0) problem(where + " has wrong bytes");
+    if (wrong(s.words, at, here, p.receive, Owner::fresh, n, r) != 0)
+      problem(where + " was written beyond its size");
+    fill(s.words, at, p.receive, Owner::consumed, n, r);
+  }
+  s.consumed = n;
+  if (got.error == Errc::ok) ++received_;
+}
+
+/// Nothing may have changed what the consumer has.
+void World::check_consumed(Slot& s) {
+  if (s.consumed == none) return;
+  auto const& pieces = steps_[s.consumed].pieces;
+  for (std::size_t r = 0; r < pieces.size(); ++r) {
+    if (wrong(s.words, offset_of(pieces, r, false), 0, pieces[r].receive, Owner::consumed,
+              s.consumed, r) != 0) {
+      problem("step " + std::to_string(s.consumed) + " was written after it was done");
+    }
+  }
+  s.consumed = none;
+}
+
+std::string World::problems() {
+  for (Slot& s : targets_) {
+    std::size_t const keep = s.consumed;
+    check_consumed(s);
+    s.consumed = keep;
+  }
+  for (std::size_t n = 0; n < steps_.size(); ++n) {
+    StepRecord const& step = steps_[n];
+    for (std::size_t r = 0; r < step.pieces.size(); ++r) {
+      Result const& sent = step.sends[r].result;
+      bool const has = step.posted && step.result.done &&
+                       (step.result.error == Errc::ok ||
+                        (step.result.error == Errc::message_too_long &&
+                         step.pieces[r].send <= step.pieces[r].receive));
+      if (!sent.done) continue;
+      std::string const where = "step " + std::to_string(n);
+      if (sent.error == Errc::ok && !has && step.result.done)
+        problem(where + " was sent and is not received");
+      if (sent.error == Errc::ok && !step.posted) problem(where + " was sent to nobody");
+      if (sent.error == Errc::ok && sent.delivered != Delivered::yes)
+        problem(where + " was sent, and says that it is not known to be delivered");
+      if (sent.error != Errc::ok && sent.delivered == Delivered::no && has)
+        problem(where + " is received, and the sender says no");
+      if (sent.error != Errc::ok && sent.delivered == Delivered::yes && !has)
+        problem(where + " is not received, and the sender says yes");
+    }
+  }
+  std::string all;
+  for (std::string const& p : problems_) all += p + '\n';
+  return all;
+}
+
+void World::problem(std::string text) {
+  if (problems_.size() < 20 && std::find(problems_.begin(), problems_.end(), text) == problems_.end())
+    problems_.push_back(std::move(text));
+}
+
+Result const& World::send_result(std::size_t n, std::size_t r) const {
+  return steps_.at(base_ + n).sends.at(r).result;
+}
+Result const& World::receive_result(std::size_t n) const { return steps_.at(base_ + n).result; }
+
+std::vector<Errc> World::errors(End end) const {
+  std::vector<Errc> all;
+  auto const note = [&all](Result const& r) {
+    if (r.done && r.error != Errc::ok && std::find(all.begin(), all.end(), r.error) == all.end())
+      all.push_back(r.error);
+  };
+  for (StepRecord const& step : steps_) {
+    if (end == End::receiver) {
+      note(step.result);
+    } else {
+      for (Send const& q : step.sends) note(q.result);
+    }
+  }
+  return all;
+}
+
+void World::inject(std::string_view script) { fabric_->inject(script); }
+std::uint64_t World::fired(soft::Action a) { return fabric_->fired(a); }
+std::uint64_t World::posts_not_rts() { return fabric_->posts_not_rts(); }
+std::size_t World::queue_pairs() { return fabric_->census().queue_pairs; }
+std::size_t World::registrations() { return fabric_->census().registrations; }
+std::uint64_t World::data_bytes(std::size_t host, std::size_t port) {
+  return fabric_->link(host, port).stats().data_bytes;
+}
+std::size_t World::held_writes(std::size_t host, std::size_t port) {
+  return fabric_->link(host, port).held_writes();
+}
+
+}  // namespace vccl::test

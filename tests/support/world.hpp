@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// @file A connection between two hosts of a software network, a workload, and the invariants.
+///
+/// Every receive of every step has bytes of its own. What is done is taken over at once: a source is
+/// overwritten, a target gets bytes of the consumer's that nothing may change any more (V2). Sizes,
+/// bytes, order and exactly once are checked as receives complete (V1), what sends said at the end
+/// (V3), and run() stops at a limit (V5). What is found wrong stands in problems(), a line each.
+
+#include <support/ends.hpp>
+#include <vccl/transport/soft/config.hpp>
+#include <vccl/transport/soft/fault.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vccl::soft {
+class Fabric;
+}
+
+namespace vccl::test {
+
+/// A send and the receive that it is meant for.
+struct Piece {
+  std::uint64_t send = 0;
+  std::uint64_t receive = 0;
+};
+
+/// A workload: pieces per step, at most 8. Piece r of a step has tag r.
+struct Load {
+  std::vector<std::vector<Piece>> steps;
+  std::size_t depth = 16;               ///< Steps under way at the receiver, at most 64.
+  std::size_t ahead = 0;                ///< Steps under way at the sender; 0: as many.
+  MemoryKind kind = MemoryKind::host;   ///< Of the receiver's memory.
+  Duration pause{};                     ///< Between posting one step and the next.
+
+  static Load uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives = 1);
+  /// Sizes by chance up to `bytes`, also empty; sends no longer than their receives.
+  static Load random(std::uint64_t seed, std::size_t steps, std::uint64_t bytes);
+};
+
+/// How a world starts.
+struct Start {
+  MakeEnds link = links::resilient;
+  soft::FabricConfig fabric{};
+  Route sender{PortId{0}};
+  Route receiver{PortId{0}};
+  bool virtual_time = true;
+  bool connect = true;
+};
+
+class World {
+ public:
+  /// Listens, accepts and connects, unless told not to; see settle().
+  explicit World(Start const& start = {});
+  World(World const&) = delete;
+  World& operator=(World const&) = delete;
+  ~World();
+
+  // ---- Time
+
+  /// Lets `d` pass; polls nothing, serves both ends every millisecond.
+  void idle(Duration d);
+  /// Until both ends are ready. False after `limit`.
+  bool settle(Duration limit = 20_s);
+  [[nodiscard]] Time now() const;
+  /// Lets time pass to the next moment at which anything happens, and not beyond `until`.
+  void pass(Time until);
+
+  // ---- Workload
+
+  /// What run() will do from now on. Steps go on counting.
+  void load(Load const& load);
+  /// Posts and polls until everything of the workload is done, or an end has ended and all that
+  /// was posted is done. False, and a problem, when `limit` passes before.
+  bool run(Duration limit = 60_s);
+  /// One round of posting and polling. True when something moved.
+  bool round();
+  [[nodiscard]] bool finished() const;
+  /// Until `steps` of the load are received. False after `limit`.
+  bool run_until(std::size_t steps, Duration limit = 60_s);
+  void stop_posting() { stopped_ = true; }
+
+  // ---- What happened
+
+  /// Checks what can only be checked at the end, and gives all problems.
+  [[nodiscard]] std::string problems();
+  [[nodiscard]] std::size_t received() const { return received_; }  ///< Steps with ok.
+  [[nodiscard]] std::size_t sent() const { return sent_; }          ///< Sends with ok.
+  /// The results of step n of the load, piece r.
+  [[nodiscard]] Result const& send_result(std::size_t n, std::size_t r = 0) const;
+  [[nodiscard]] Result const& receive_result(std::size_t n) const;
+  [[nodiscard]] ConnectionStatus sender() { return ends->status(End::sender); }
+  [[nodiscard]] ConnectionStatus receiver() { return ends->status(End::receiver); }
+  /// Every error that a request of that end was given, in order, each once.
+  [[nodiscard]] std::vector<Errc> errors(End end) const;
+
+  // ---- Faults: docs/faults.md
+
+  void inject(std::string_view script);
+  [[nodiscard]] std::uint64_t fired(soft::Action a);
+  [[nodiscard]] std::uint64_t posts_not_rts();
+  [[nodiscard]] std::size_t queue_pairs();
+  [[nodiscard]] std::size_t registrations();
+  [[nodiscard]] std::uint64_t data_bytes(std::size_t host, std::size_t port);
+  [[nodiscard]] std::size_t held_writes(std::size_t host, std::size_t port);
+
+ private:
+  std::unique_ptr<soft::Fabric> fabric_;
+
+ public:
+  [[nodiscard]] soft::Fabric& fabric() { return *fabric_; }
+  std::array<std::unique_ptr<Host>, 2> hosts;
+  std::unique_ptr<Ends> ends;
+
+ private:
+  struct Send {
+    Request request;
+    Result result;
+    bool posted = false;
+  };
+  struct StepRecord {
+    std::vector<Piece> pieces;
+    std::array<Send, max_receives> sends;
+    Request request;
+    Result result;
+    bool posted = false;
+    std::size_t sends_done = 0;
+  };
+  /// A step's place in the buffers of an end.
+  struct Slot {
+    std::vector<std::uint64_t> words;
+    Memory memory;
+    std::size_t consumed = none;  ///< Target: step whose bytes the consumer keeps in it.
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  bool post_receive();
+  bool post_sends();
+  bool poll_receives();
+  bool poll_sends();
+  void check_received(std::size_t n);
+  void check_consumed(Slot& slot);
+  void problem(std::string text);
+  [[nodiscard]] Slot& source(std::size_t n) { return sources_[(n - base_) % sources_.size()]; }
+  [[nodiscard]] Slot& target(std::size_t n) { return targets_[(n - base_) % targets_.size()]; }
+
+  Load load_;
+  std::vector<StepRecord> steps_;
+  std::vector<Slot> sources_, targets_;
+  std::size_t base_ = 0;  ///< First step of this load.
+  std::size_t next_receive_ = 0, next_send_ = 0, next_piece_ = 0;
+  std::size_t oldest_receive_ = 0, oldest_send_ = 0;  ///< Below: done.
+  std::size_t received_ = 0, sent_ = 0;
+  Time next_service_{}, next_post_{};
+  bool stopped_ = false;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace vccl::test
