@@ -8,6 +8,7 @@
 #include <vccl/status.hpp>
 
 #include "bandwidth.hpp"
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -18,11 +19,21 @@
 
 namespace demo {
 
-/// An EventLog that may be read while its connection lives: the service thread records too.
+/// An EventLog that may be read while its connection lives (the service thread records too), and
+/// that keeps of a path that stays lost only the first loss, not each attempt to bring it back.
 class Journal {
  public:
   void record(vccl::Event const& e) noexcept {
     std::scoped_lock const lock{mutex_};
+    using Kind = vccl::Event::Kind;
+    if (e.path < vccl::max_paths) {
+      State& s = states_[e.path];
+      bool const again = s != State::up && (e.kind == Kind::path_lost || s == State::quiet);
+      if (e.kind == Kind::path_lost && !again) s = State::lost;
+      if (e.kind == Kind::fenced && !again) s = State::quiet;
+      if (e.kind == Kind::rearmed) s = State::up;
+      if (again && (e.kind == Kind::path_lost || e.kind == Kind::fenced)) return;
+    }
     log_.record(e);
   }
   [[nodiscard]] std::vector<vccl::Event> events() const {
@@ -33,7 +44,9 @@ class Journal {
   }
 
  private:
+  enum class State : std::uint8_t { up, lost, quiet };
   mutable std::mutex mutex_;
+  std::array<State, vccl::max_paths> states_{};
   vccl::telemetry::EventLog<> log_;
 };
 static_assert(vccl::Telemetry<Journal>);
@@ -94,6 +107,13 @@ class Board {
   void received(double at, std::uint64_t bytes) {
     std::scoped_lock const lock{mutex_};
     bandwidth_.add(at, bytes);
+    if (last_at_ > 0) gap_ = std::max(gap_, at - last_at_);
+    last_at_ = at;
+  }
+  /// Between two steps, in seconds.
+  [[nodiscard]] double longest_gap() const {
+    std::scoped_lock const lock{mutex_};
+    return gap_;
   }
   [[nodiscard]] Bandwidth bandwidth() const {
     std::scoped_lock const lock{mutex_};
@@ -108,6 +128,8 @@ class Board {
   std::optional<vccl::Handle> handle_;
   std::array<Side, 2> sides_;
   Bandwidth bandwidth_;
+  double last_at_ = 0;
+  double gap_ = 0;
 };
 
 }  // namespace demo

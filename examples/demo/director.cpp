@@ -61,6 +61,7 @@ class Director {
     report_.start = board_.start;
     report_.sides = {sender(), receiver()};
     report_.bandwidth = board_.bandwidth();
+    report_.longest_gap = board_.longest_gap();
     report_.failure = board_.failure();
     return std::move(report_);
   }
@@ -123,11 +124,11 @@ class Director {
       if (!pulled_ && part >= 0.3) {
         pulled_ = true;
         fabric_.link(0, 0).down();
-        mark(Mark::Kind::harm, "cable of host0.port0 pulled");
+        mark(Mark::Kind::harm, "cable pulled");
       } else if (pulled_ && !plugged_ && part >= 0.6) {
         plugged_ = true;
         fabric_.link(0, 0).up();
-        mark(Mark::Kind::repair, "cable of host0.port0 plugged in");
+        mark(Mark::Kind::repair, "cable plugged in");
       }
     }
     if (r.steps != last_steps_) {

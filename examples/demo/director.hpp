@@ -30,6 +30,7 @@ struct Report {
   double seconds = 0;         ///< Of the copy.
   double watched = 0;         ///< Until the connection was closed.
   std::array<Side, 2> sides;  ///< Sender, receiver.
+  double longest_gap = 0;     ///< Seconds between two steps, as the receiver's user sees it.
   std::vector<Mark> marks;
   Bandwidth bandwidth;
   bool interrupted = false;

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 namespace demo {
 

@@ -24,6 +24,8 @@ std::vector<Line> lines_of(Report const& report) {
   for (Mark const& m : report.marks) lines.push_back({m.at, "network", m.what});
   for (Side const& side : report.sides) {
     for (vccl::Event const& e : side.events) {
+      // Closing quiets each path; that is worth one line in all.
+      if (e.kind == vccl::Event::Kind::path_lost && !vccl::is_path_cause(e.cause)) break;
       lines.push_back({report.since_start(e.at), e.end == vccl::End::sender ? "sender" : "receiver",
                        fmt::format("{}, epoch {}, step {}", event_text(e), e.epoch, e.position)});
     }
@@ -75,7 +77,8 @@ void print_table(Report const& report) {
   row("switches", sent.failovers, got.failovers);
   row("failbacks", sent.failbacks, got.failbacks);
   row("bytes resent", sent.resent_bytes, "");
-  row("longest outage", milliseconds(s.outage), milliseconds(r.outage));
+  row("longest gap", "", fmt::format("{:.1f} ms between two steps", 1e3 * report.longest_gap));
+  row("longest switch", milliseconds(s.outage), milliseconds(r.outage));
   row("time on backup", milliseconds(s.status.on_backup), milliseconds(r.status.on_backup));
   row("connection", vccl::text(s.status.cause), vccl::text(r.status.cause));
   fmt::print("{:<18}{} sender\n{:<18}{} receiver\n\n", "sha256", hash(s), "", hash(r));

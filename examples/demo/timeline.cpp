@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "progress.hpp"
+#include "series.hpp"
 #include "timeline.hpp"
 #include <algorithm>
 #include <array>
@@ -16,10 +17,6 @@ constexpr double width = 1000, height = 460;
 constexpr double left = 84, right = 972, top = 148, bottom = 392;
 constexpr std::array path_colours{"#2563eb", "#ea580c"};
 
-struct Change {
-  double at;
-  unsigned path;
-};
 struct Label {
   double at;
   std::string_view colour;
@@ -52,16 +49,15 @@ std::string escaped(std::string_view text) {
 
 class Picture {
  public:
-  explicit Picture(Report const& report) : report_{report}, bandwidth_{report.bandwidth} {
-    end_ = std::max(report.watched, 0.1);
-    // Fine enough to show an outage, coarse enough that a span holds some steps.
-    double const steps = static_cast<double>(std::max<std::uint64_t>(1, report.receiver().steps));
-    double const span = std::max({0.05, end_ / 400, 3 * end_ / steps});
-    bandwidth_.merge(static_cast<std::size_t>(std::ceil(span / bandwidth_.span())));
-    read_events();
-    for (std::uint64_t const b : bandwidth_.bytes()) peak_ = std::max(peak_, rate(b));
-    step_y_ = nice_step(std::max(peak_, 1.0), 4);
-    highest_ = step_y_ * std::max(1.0, std::ceil(peak_ * 1.02 / step_y_));
+  explicit Picture(Report const& report)
+      : report_{report}, pieces_{bandwidth_pieces(report)}, end_{std::max(report.watched, 0.1)} {
+    double peak = 1;
+    for (Piece const& piece : pieces_) {
+      for (Piece::Point const& p : piece.points) peak = std::max(peak, p.rate);
+    }
+    step_y_ = nice_step(peak, 4);
+    highest_ = step_y_ * std::max(1.0, std::ceil(peak * 1.02 / step_y_));
+    find_labels();
   }
 
   std::string draw() {
@@ -88,24 +84,17 @@ class Picture {
     return left + (right - left) * std::clamp(seconds / end_, 0.0, 1.0);
   }
   [[nodiscard]] double y(double rate) const { return bottom - (bottom - top) * rate / highest_; }
-  [[nodiscard]] double rate(std::uint64_t bytes) const {
-    return static_cast<double>(bytes) / bandwidth_.span();
-  }
+  static const char* colour(unsigned path) { return path_colours[path != 0 ? 1 : 0]; }
 
-  /// The receiver decides, so its journal says which path was in use when.
-  void read_events() {
-    changes_.push_back({0, 0});
+  void find_labels() {
     for (Mark const& m : report_.marks) {
       labels_.push_back({m.at, m.kind == Mark::Kind::harm ? "#dc2626" : "#15803d", m.what});
     }
-    for (vccl::Event const& e : report_.receiver().events) {
-      bool const returned = e.kind == vccl::Event::Kind::returned;
-      if (!returned && e.kind != vccl::Event::Kind::switched) continue;
-      double const at = report_.since_start(e.at);
-      changes_.push_back({at, e.path});
-      labels_.push_back(
-          {at, path_colours[e.path != 0 ? 1 : 0],
-           fmt::format("{} to the {}", returned ? "failback" : "switch", path_name(e.path))});
+    for (std::size_t i = 1; i < pieces_.size(); ++i) {
+      bool const returned = pieces_[i].path < pieces_[i - 1].path;
+      labels_.push_back({pieces_[i].from, colour(pieces_[i].path),
+                         fmt::format("{} to the {}", returned ? "failback" : "switch",
+                                     path_name(pieces_[i].path))});
     }
     if (report_.watched - report_.seconds > 0.05 && report_.failure.empty())
       labels_.push_back({report_.seconds, "#6b7280", "all bytes are there"});
@@ -122,10 +111,10 @@ class Picture {
     Side const& s = report_.sender();
     std::string what = report_.failure;
     if (what.empty()) {
-      what = fmt::format("switches {}, failbacks {}, longest outage {:.0f} ms, {} sent again",
-                         s.status.counters.failovers, s.status.counters.failbacks,
-                         static_cast<double>(s.outage.ns) / 1e6,
-                         bytes_text(static_cast<double>(s.status.counters.resent_bytes)));
+      what = fmt::format(
+          "switches {}, failbacks {}, longest time without a step {:.0f} ms, {} resent",
+          s.status.counters.failovers, s.status.counters.failbacks, 1e3 * report_.longest_gap,
+          bytes_text(static_cast<double>(s.status.counters.resent_bytes)));
     }
     put("<text x=\"{}\" y=\"53\" fill=\"{}\">{}</text>\n", left,
         report_.failure.empty() ? "#4b5563" : "#dc2626", escaped(what));
@@ -133,13 +122,10 @@ class Picture {
 
   /// Each period on a path, as a faint background.
   void bands() {
-    for (std::size_t i = 0; i < changes_.size(); ++i) {
-      double const from = x(changes_[i].at);
-      double const to = i + 1 < changes_.size() ? x(changes_[i + 1].at) : right;
+    for (Piece const& p : pieces_) {
       put(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}" opacity="0.06"/>)"
           "\n",
-          from, top, std::max(0.0, to - from), bottom - top,
-          path_colours[changes_[i].path != 0 ? 1 : 0]);
+          x(p.from), top, std::max(0.0, x(p.to) - x(p.from)), bottom - top, colour(p.path));
     }
   }
 
@@ -147,9 +133,9 @@ class Picture {
     for (double v = 0; v <= highest_ * 1.001; v += step_y_) {
       put(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="#d1d5db"/>)", left, y(v), right,
           y(v));
-      put(R"(<text x="{}" y="{:.1f}" text-anchor="end" fill="#4b5563">{}/s</text>)"
+      put(R"(<text x="{}" y="{:.1f}" text-anchor="end" fill="#4b5563">{}</text>)"
           "\n",
-          left - 8, y(v) + 4.5, bytes_text(v));
+          left - 8, y(v) + 4.5, v > 0 ? bytes_text(v) + "/s" : "0");
     }
     double const step = nice_step(end_, 10);
     for (int i = 0; i * step <= end_ * 1.001; ++i) {
@@ -165,82 +151,47 @@ class Picture {
         left, right, bottom);
   }
 
-  /// One stroke per path period, cut where the path changes; the area below is filled.
+  /// A stroke and the area below it, for each period.
   void curve() {
-    auto const& spans = bandwidth_.bytes();
-    std::vector<Change> points;  // reused as (time, -): rates are beside them
-    std::vector<double> rates;
-    auto add = [&](double at, double r) {
-      points.push_back({at, 0});
-      rates.push_back(r);
-    };
-    if (!spans.empty()) add(0, rate(spans[0]));
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      double const from = static_cast<double>(i) * bandwidth_.span();
-      double const covered = std::min(bandwidth_.span(), report_.seconds - from);
-      if (covered < bandwidth_.span() / 2) continue;  // the last one is too short to tell
-      add(from + covered / 2, static_cast<double>(spans[i]) / covered);
-    }
-    if (!rates.empty()) add(report_.seconds, rates.back());
-    if (report_.watched > report_.seconds) {
-      add(report_.seconds, 0);
-      add(report_.watched, 0);
-    }
-    std::size_t change = 0;
-    std::string line;
-    double from = 0, last_at = 0, last_rate = 0;
-    auto flush = [&] {
-      if (line.empty()) return;
-      std::string_view const colour = path_colours[changes_[change].path != 0 ? 1 : 0];
-      put(R"(<path d="M{:.1f},{}{} L{:.1f},{} Z" fill="{}" opacity="0.15"/>)", x(from), bottom,
-          line, x(last_at), bottom, colour);
-      line[1] = 'M';
+    for (Piece const& piece : pieces_) {
+      if (piece.points.empty()) continue;
+      std::string line;
+      for (Piece::Point const& p : piece.points)
+        line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "M" : " L", x(p.at), y(p.rate));
+      put(R"(<path d="{} L{:.1f},{} L{:.1f},{} Z" fill="{}" opacity="0.15"/>)"
+          "\n",
+          line, x(piece.points.back().at), bottom, x(piece.points.front().at), bottom,
+          colour(piece.path));
       put(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"/>)"
           "\n",
-          line, colour);
-      line.clear();
-    };
-    auto to = [&](double at, double r) {
-      if (line.empty()) from = at;
-      fmt::format_to(std::back_inserter(line), " L{:.1f},{:.1f}", x(at), y(r));
-      last_at = at;
-      last_rate = r;
-    };
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      while (change + 1 < changes_.size() && changes_[change + 1].at <= points[i].at && i != 0) {
-        double const at = changes_[change + 1].at;
-        double const whole = points[i].at - last_at;
-        double const r =
-            whole <= 0 ? last_rate : last_rate + (rates[i] - last_rate) * (at - last_at) / whole;
-        to(at, r);
-        flush();
-        ++change;
-        to(at, r);
-      }
-      to(points[i].at, rates[i]);
+          line, colour(piece.path));
     }
-    flush();
   }
 
   /// Vertical lines; their labels stand in as many rows above as keep them apart.
   void marks() {
     std::array<double, 4> taken{};  // to where a row is full
+    std::string texts;              // on top of all lines
     for (Label const& l : labels_) {
       double const at = x(l.at);
-      double const wide = 7.0 * static_cast<double>(l.text.size()) + 14;
-      bool const before = at + wide > right;
+      double const wide = 6.8 * static_cast<double>(l.text.size()) + 16;
+      bool const before = at + wide > width;
       double const from = before ? at - wide : at;
       std::size_t row = 0;
       while (row + 1 < taken.size() && taken[row] > from) ++row;
       taken[row] = from + wide;
       double const baseline = top - 9 - 19 * static_cast<double>(row);
       put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2}" stroke="{3}" )"
-          R"(stroke-width="1.5" stroke-dasharray="4 3"/>)",
+          R"(stroke-width="1.5" stroke-dasharray="4 3"/>)"
+          "\n",
           at, baseline - 11, bottom, l.colour);
-      put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}">{}</text>)"
+      texts += fmt::format(
+          R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" stroke="#ffffff" )"
+          R"(stroke-width="4" stroke-linejoin="round" paint-order="stroke">{}</text>)"
           "\n",
           before ? at - 5 : at + 5, baseline, before ? "end" : "start", l.colour, escaped(l.text));
     }
+    svg_ += texts;
   }
 
   void legend() {
@@ -260,12 +211,10 @@ class Picture {
   }
 
   Report const& report_;
-  Bandwidth bandwidth_;
-  double end_ = 0;
-  double peak_ = 0;
+  std::vector<Piece> pieces_;
+  double end_;
   double highest_ = 1;
   double step_y_ = 1;
-  std::vector<Change> changes_;
   std::vector<Label> labels_;
   std::string svg_;
 };

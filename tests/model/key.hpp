@@ -58,6 +58,7 @@ class Key {
     bits_.put(s.sender.next().known);
     if (s.sender.next().known) {
       bits_.put(s.sender.next().path, 2);
+      number(s.sender.next().path, s.sender.next().number);
       epoch(s.sender.next().epoch);
       bits_.put(static_cast<unsigned>(s.sender.next().position), 2);
     }

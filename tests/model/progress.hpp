@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <model/describe.hpp>
 #include <model/fingerprints.hpp>
 #include <model/key.hpp>
 #include <model/world.hpp>
@@ -79,8 +80,8 @@ class Progress {
   }
 
   void apply(State& s, Event const& e) {
-    if (log_ != nullptr) log_->push_back(words(e));
     if (const char* w = world_.apply(s, e); w != nullptr && wrong_ == nullptr) wrong_ = w;
+    if (log_ != nullptr) log_->push_back(line(words(e), s));
   }
 
   /// What is under way gets done: work asked for, the newest message each way, data on links that work.

@@ -33,6 +33,8 @@ class SendQueue {
   template <class P>
   Errc pump(P& path, PathId id, Epoch epoch) noexcept {
     for (;;) {
+      // The receiver may be a whole window ahead of our acknowledgements: the slot is still taken.
+      if (next_ - done_ >= window) return Errc::ok;
       CtsElement first;
       if (!load_cts(path, next_, 0, epoch, first)) return Errc::ok;
       if (next_ == matched_ && (!requests_.any_queued() || !match(path, first, epoch)))

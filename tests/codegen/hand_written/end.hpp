@@ -133,6 +133,7 @@ class End {
   }
 
   wire::Lane lane_;
+  std::array<Completion, 16> batch_{};  ///< Polled into; here, so that it is not made each time.
   std::array<Queue, max_qps> queues_{};
   bool open_ = false;
   bool rings_doorbell_ = false;

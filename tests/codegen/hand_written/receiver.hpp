@@ -82,10 +82,9 @@ class Receiver : public End {
   void progress() noexcept {
     if (!open_) [[unlikely]]
       return;
-    std::array<Completion, 16> batch;
-    std::size_t const n = lane_.poll(batch);
+    std::size_t const n = lane_.poll(batch_);
     for (std::size_t i = 0; i < n; ++i) {
-      Completion const& c = batch[i];
+      Completion const& c = batch_[i];
       if (c.status != Status::success) [[unlikely]]
         return fail();
       Work const work = work_of(c.id);
@@ -98,7 +97,7 @@ class Receiver : public End {
         retire(c.id);
       }
     }
-    announce();
+    if (announced_ != posted_) announce();
   }
 
   /// Tells the sender of every step that it does not know, as far as there is room.

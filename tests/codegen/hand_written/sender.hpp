@@ -71,6 +71,7 @@ class Sender : public End {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     std::uint32_t key = 0;
+    Tag tag{};
   };
 
   struct Slot {
@@ -84,10 +85,9 @@ class Sender : public End {
   void progress() noexcept {
     if (!open_) [[unlikely]]
       return;
-    std::array<Completion, 16> batch;
-    std::size_t const n = lane_.poll(batch);
+    std::size_t const n = lane_.poll(batch_);
     for (std::size_t i = 0; i < n; ++i) {
-      Completion const& c = batch[i];
+      Completion const& c = batch_[i];
       if (c.status != Status::success) [[unlikely]]
         return fail();
       Work const work = work_of(c.id);
@@ -95,7 +95,7 @@ class Sender : public End {
       retire(c.id);
       if (work == Work::notify) acknowledge(step_of(c.id));
     }
-    push();
+    if (matched_ || head_ != none) push();
   }
 
   /// Writes every step whose receives are known and whose sends are there.
@@ -107,8 +107,7 @@ class Sender : public End {
         break;
       }
       ++next_;
-      matched_ = false;
-      filled_ = 0;
+      known_ = matched_ = false;
     }
     if (ring_doorbell() != Errc::ok) [[unlikely]]
       fail();
@@ -122,26 +121,36 @@ class Sender : public End {
            out.check == detail::check_of(out) && out.count != 0 && out.count <= max_receives;
   }
 
-  /// Gives sends to the receives of the next step. True when all have theirs.
-  [[nodiscard]] bool match() noexcept {
+  /// Learns where the receives of the next step are.
+  [[nodiscard]] bool learn(Slot& st) noexcept {
     CtsElement cts;
     if (!load_cts(0, cts)) return false;
-    Slot& st = steps_[next_ % window];
     st.count = cts.count;
-    if (filled_ == 0) st.too_long = 0;
+    st.too_long = 0;
     for (std::uint8_t r = 0;;) {
-      if ((filled_ >> r & 1) == 0) take_send(st, r, cts);
+      targets_[r] = {cts.address, cts.length, cts.keys[0], cts.tag};
       if (++r == st.count) break;
       if (!load_cts(r, cts)) return false;
+    }
+    filled_ = 0;
+    return known_ = true;
+  }
+
+  /// Gives sends to the receives of the next step. True when all have theirs.
+  [[nodiscard]] bool match() noexcept {
+    Slot& st = steps_[next_ % window];
+    if (!known_ && !learn(st)) return false;
+    for (std::uint8_t r = 0; r < st.count; ++r) {
+      if ((filled_ >> r & 1) == 0) take_send(st, r);
     }
     matched_ = filled_ == static_cast<std::uint8_t>((1u << st.count) - 1);
     return matched_;
   }
 
-  void take_send(Slot& st, std::uint8_t r, CtsElement const& cts) noexcept {
+  void take_send(Slot& st, std::uint8_t r) noexcept {
     std::uint16_t before = none;
     std::uint16_t i = head_;
-    while (i != none && entries_[i].tag != cts.tag) {
+    while (i != none && entries_[i].tag != targets_[r].tag) {
       before = i;
       i = entries_[i].next;
     }
@@ -149,9 +158,8 @@ class Sender : public End {
     (before == none ? head_ : entries_[before].next) = entries_[i].next;
     if (tail_ == i) tail_ = before;
     st.requests[r] = i;
-    targets_[r] = {cts.address, cts.length, cts.keys[0]};
     filled_ = static_cast<std::uint8_t>(filled_ | 1u << r);
-    if (entries_[i].from.length > cts.length)
+    if (entries_[i].from.length > targets_[r].length)
       st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
   }
 
@@ -304,7 +312,8 @@ class Sender : public End {
 
   Step done_ = 0;  ///< Below: completed.
   Step next_ = 0;  ///< Next to write.
-  bool matched_ = false;
+  bool known_ = false;       ///< Of step next_: targets_ are its.
+  bool matched_ = false;     ///< Of step next_: every receive has its send.
   std::uint8_t filled_ = 0;  ///< Of step next_: bit per receive that has its send.
   std::uint16_t head_ = none;
   std::uint16_t tail_ = none;

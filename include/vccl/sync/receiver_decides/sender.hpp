@@ -24,6 +24,7 @@ class Sender {
   struct Switch {
     bool known = false;
     PathId path = 0;
+    std::uint16_t number = 0;  ///< The path's re-arm number in this epoch; 0 when it was left again.
     Epoch epoch = 0;
     Step position = 0;
     friend constexpr bool operator==(Switch const&, Switch const&) = default;
@@ -183,14 +184,16 @@ class Sender {
 
   /// The receiver goes on; what it says may be a SWITCH, paths that it left, a drain, an offer.
   constexpr void follow(Message const& m, Positions at, Actions& out) noexcept {
+    bool const left = m.kind == Kind::decide || m.kind == Kind::strand;  // The receiver is not on its path any more.
     if (newer(m.epoch, next_.known ? next_.epoch : c_.epoch)) {
-      next_ = {.known = true, .path = m.path, .epoch = m.epoch, .position = m.position};
+      std::uint16_t const number = left || m.path >= c_.count ? std::uint16_t{0} : m.numbers[m.path];
+      next_ = {.known = true, .path = m.path, .number = number, .epoch = m.epoch, .position = m.position};
       bool const planned = mode_ == Mode::drained && m.drain == c_.drain;
       if (!planned && !quiet_) lose(c_.path, Cause::peer_report, out);
       if (planned || quiet_) complete_switch(at, out);
       if (c_.ending != Ending::no) return;
     }
-    if ((m.kind == Kind::decide || m.kind == Kind::strand) && m.epoch == c_.epoch && !quiet_) {
+    if (left && m.epoch == c_.epoch && !quiet_) {
       lose(c_.path, Cause::peer_report, out);
     }
     for (PathId q = 0; q < c_.count; ++q) {
@@ -238,14 +241,15 @@ class Sender {
     c_.epoch = to.epoch;
     c_.path = to.path;
     out.add({.kind = Action::Kind::switch_to, .path = to.path, .epoch = to.epoch, .position = to.position});
-    quiet_ = !c_.is_up(c_.path) && c_.paths[c_.path].phase != Phase::fencing;
-    if (c_.is_up(c_.path)) {
-      mode_ = Mode::running;
-      c_.cause = c_.first_cause = Cause::none;
-    } else {
+    // A path that was left and armed again since is not the one that this epoch was for.
+    quiet_ = !c_.is_up(c_.path) || to.number != c_.paths[c_.path].number;
+    if (quiet_) {
       mode_ = Mode::suspended;
       c_.cause = c_.paths[c_.path].cause;
       out.add({.kind = Action::Kind::stop});
+    } else {
+      mode_ = Mode::running;
+      c_.cause = c_.first_cause = Cause::none;
     }
     out.add({.kind = Action::Kind::send});
   }

@@ -17,8 +17,7 @@
 
 namespace vccl::soft {
 
-// ---- Computed memory: content follows from seed and offset
-// ---------------------------------------
+// ---- Computed memory: content follows from seed and offset --------------------------------------
 
 /// Bytes 8i to 8i+7 of the content, first byte lowest.
 [[nodiscard]] constexpr std::uint64_t content_word(std::uint64_t seed, std::uint64_t i) noexcept {
@@ -110,8 +109,7 @@ inline void copy_payload(std::byte* to, Payload const& p) noexcept {
   }
 }
 
-// ---- Regions and keys
-// ------------------------------------------------------------------------------
+// ---- Regions and keys ---------------------------------------------------------------------------
 
 /// One registration on one port.
 struct Region {
@@ -202,8 +200,7 @@ class RegionTable {
   std::deque<std::uint32_t> free_;
 };
 
-// ---- Device memory
-// ----------------------------------------------------------------------------------
+// ---- Device memory ------------------------------------------------------------------------------
 
 /// Writes to device memory that a port has taken but not yet pushed over its bus. A read through
 /// the same port pushes them (PCI Express Base Specification, 2.4.1: a read completion does not

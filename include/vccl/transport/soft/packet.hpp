@@ -16,8 +16,7 @@ namespace vccl::soft {
 
 class ComputedMemory;
 
-// ---- Packet sequence numbers: 24 bits (IBTA vol. 1, 9.2.3: BTH.PSN)
-// ------------------------------
+// ---- Packet sequence numbers: 24 bits (IBTA vol. 1, 9.2.3: BTH.PSN) -----------------------------
 
 inline constexpr std::uint32_t psn_mask = 0xff'ffff;
 /// Half the numbers are "before", half "after" (IBTA vol. 1, 9.7.1).
@@ -37,8 +36,7 @@ inline constexpr std::uint32_t psn_half = 0x80'0000;
   return v << 24 | (v & 0xff00) << 8 | (v >> 8 & 0xff00) | v >> 24;
 }
 
-// ---- Timers
-// ---------------------------------------------------------------------------------------
+// ---- Timers -------------------------------------------------------------------------------------
 
 /// Local ACK timeout: 4.096 us x 2^code; 0 is for ever (IBTA vol. 1, 9.7.6.1.3).
 [[nodiscard]] constexpr Duration ack_timeout(std::uint8_t code) noexcept {
@@ -55,8 +53,7 @@ inline constexpr std::uint32_t psn_half = 0x80'0000;
   return Duration{(n == 0 ? 65'536 : std::int64_t{tens_of_us[n]}) * 10'000};
 }
 
-// ---- Packets
-// --------------------------------------------------------------------------------------
+// ---- Packets ------------------------------------------------------------------------------------
 
 /// What a packet asks or answers.
 enum class Op : std::uint8_t { write, send, read_request, read_response, acknowledge };
