@@ -35,7 +35,7 @@ class Director {
                  .ports_per_host = 2,
                  .seed = options.seed,
                  .bytes_per_second = plan_.rate()}},
-        progress_{options.quiet, file.size()} {}
+        progress_{options.quiet} {}
 
   Report run(File const& file, File const& output) {
     catch_interrupts();

@@ -27,7 +27,7 @@ File File::open_to_read(std::string const& name, std::string const& option) {
 }
 
 File File::open_to_write(std::string const& name, std::string const& option) {
-  File f{::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+  File f{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)};
   if (!f.is_open())
     throw UsageError{fmt::format("{}cannot write {}: {}; name a file that you may write", option,
                                  name, std::strerror(errno))};
@@ -49,6 +49,8 @@ bool File::read(std::span<std::byte> into, std::uint64_t offset) const noexcept 
   return true;
 }
 
+bool File::make_empty() const noexcept { return ::ftruncate(fd_, 0) == 0 || errno == EINVAL; }
+
 bool File::write(std::span<std::byte const> bytes) const noexcept {
   while (!bytes.empty()) {
     ssize_t const n = ::write(fd_, bytes.data(), bytes.size());
@@ -59,18 +61,19 @@ bool File::write(std::span<std::byte const> bytes) const noexcept {
   return true;
 }
 
-std::string largest_file(std::string const& folder) {
+std::string largest_file(std::string const& folder, std::uint64_t most) {
   namespace fs = std::filesystem;
   std::string best;
-  std::uintmax_t most = 0;
+  std::uintmax_t largest = 0;
   std::error_code e;
   auto const skip = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator i{folder, skip, e}, end; !e && i != end; i.increment(e)) {
     std::error_code ignored;
     if (i->is_symlink(ignored) || !i->is_regular_file(ignored)) continue;
     std::uintmax_t const size = i->file_size(ignored);
-    if (ignored || size <= most || ::access(i->path().c_str(), R_OK) != 0) continue;
-    most = size;
+    if (ignored || size <= largest || size > most) continue;
+    if (::access(i->path().c_str(), R_OK) != 0) continue;
+    largest = size;
     best = i->path().string();
   }
   if (best.empty())

@@ -17,7 +17,7 @@ namespace demo {
 class File {
  public:
   [[nodiscard]] static File open_to_read(std::string const& name, std::string const& option = "");
-  /// Makes the file or empties it.
+  /// Makes the file if there is none; what is in it stays until make_empty().
   [[nodiscard]] static File open_to_write(std::string const& name, std::string const& option);
 
   File() noexcept = default;
@@ -34,7 +34,8 @@ class File {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// All of `into`, or false: an error, or the file has become shorter.
   [[nodiscard]] bool read(std::span<std::byte> into, std::uint64_t offset) const noexcept;
-  /// False: an error, errno says which.
+  /// False: an error, errno says which, here and below. Devices need no emptying.
+  [[nodiscard]] bool make_empty() const noexcept;
   [[nodiscard]] bool write(std::span<std::byte const> bytes) const noexcept;
 
  private:
@@ -43,8 +44,9 @@ class File {
   std::uint64_t size_ = 0;
 };
 
-/// The largest readable regular file below a folder. Throws UsageError when there is none.
-[[nodiscard]] std::string largest_file(std::string const& folder);
+/// The largest readable regular file below a folder of at most `most` bytes. Throws UsageError when
+/// there is none.
+[[nodiscard]] std::string largest_file(std::string const& folder, std::uint64_t most);
 
 class Sha256 {
  public:

@@ -51,13 +51,15 @@ int run(Options const& options) {
   File const svg = File::open_to_write(options.svg, "--svg: ");
   File const output =
       options.output.empty() ? File{} : File::open_to_write(options.output, "--output: ");
+  if (output.is_open() && !output.make_empty())
+    throw UsageError{fmt::format("--output: {} cannot be emptied", options.output)};
 
   Report report = run_copy(options, file, output);
   std::string why = why_not_ok(options, report);
   report.failure = why;
   std::string const picture = timeline_svg(report);
-  if (!svg.write(std::as_bytes(std::span{picture})) && why.empty())
-    why = fmt::format("{} cannot be written", options.svg);
+  bool const drawn = svg.make_empty() && svg.write(std::as_bytes(std::span{picture}));
+  if (!drawn && why.empty()) why = fmt::format("{} cannot be written", options.svg);
   if (!options.quiet) {
     print_table(report);
     fmt::print("timeline: {}\n", options.svg);

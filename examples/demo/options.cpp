@@ -62,6 +62,7 @@ std::string one_line(std::string text) {
 std::optional<Options> read_options(int argc, char** argv) {
   Options o;
   std::string faults;
+  std::int64_t seed = 1;
   std::map<std::string, Bundle> const bundles{{"resilient", Bundle::resilient},
                                               {"no-failback", Bundle::no_failback},
                                               {"no-backup", Bundle::no_backup}};
@@ -74,7 +75,8 @@ std::optional<Options> read_options(int argc, char** argv) {
       "each; pulls the cable of the port in use at 30 % and plugs it in again at 60 %.\n"
       "Exit status: 0 the copy is whole, 1 it is not, 2 a bad option, 130 interrupted.",
       "scripts/demo"};
-  app.add_option("FILE", o.file, "what to copy [the largest file under /usr/lib]");
+  app.add_option("FILE", o.file,
+                 "what to copy [the largest file under /usr/lib of at most 512 MB]");
   app.add_option("--bundle", o.bundle_name,
                  "policies: resilient; no-failback, which stays on the backup;\n"
                  "no-backup, which has one path only, so that the cable ends the copy [resilient]")
@@ -83,7 +85,7 @@ std::optional<Options> read_options(int argc, char** argv) {
                  "a fault script (docs/faults.md) instead of the pulled cable; times count from\n"
                  "the start of the copy, the primary is port0 of host0 and host1")
       ->type_name("FILE");
-  app.add_option("--seed", o.seed, "of what a fault script leaves to chance [1]")->type_name("N");
+  app.add_option("--seed", seed, "of what a fault script leaves to chance [1]")->type_name("N");
   app.add_option("--seconds", o.seconds,
                  "the ports are as fast as makes the copy last so long, 1 to 3600 [8]")
       ->type_name("N");
@@ -107,11 +109,13 @@ std::optional<Options> read_options(int argc, char** argv) {
   o.bundle = bundle->second;
   if (!(o.seconds >= 1 && o.seconds <= 3600))
     throw UsageError{fmt::format("--seconds: {} is out of range; take 1 to 3600", o.seconds)};
-  if (!faults.empty()) {
+  if (seed < 0) throw UsageError{fmt::format("--seed: {} is negative; take 0 or more", seed)};
+  o.seed = static_cast<std::uint64_t>(seed);
+  if (app.count("--faults") != 0) {
     o.faults = read_script(faults);
     check_script(faults, *o.faults);
   }
-  if (o.file.empty()) o.file = largest_file("/usr/lib");
+  if (app.count("FILE") == 0) o.file = largest_file("/usr/lib", 512'000'000);
   return o;
 }
 

@@ -11,11 +11,10 @@
 
 namespace demo {
 
-Progress::Progress(bool quiet, std::uint64_t bytes)
+Progress::Progress(bool quiet)
     : quiet_{quiet},
       terminal_{::isatty(STDOUT_FILENO) != 0},
-      colours_{terminal_ && std::getenv("NO_COLOR") == nullptr},
-      total_{bytes} {}
+      colours_{terminal_ && std::getenv("NO_COLOR") == nullptr} {}
 
 void Progress::update(double seconds, double part, std::uint64_t bytes, unsigned path) {
   if (quiet_) return;
@@ -35,14 +34,13 @@ void Progress::update(double seconds, double part, std::uint64_t bytes, unsigned
   }
   if (seconds < next_) return;
   next_ = seconds + 0.05;
-  constexpr std::size_t width = 40;
+  constexpr std::size_t width = 30;
   auto const full = static_cast<std::size_t>(part * width);
   std::string_view const on = !colours_ ? "" : path == 0 ? "\x1b[34m" : "\x1b[33m";
-  fmt::print("\r\x1b[K{:6.2f} s  [{}{}{}{}] {:3.0f} %  {} of {}  {}  on the {}{}{}", seconds, on,
-             std::string(full, '#'), colours_ ? "\x1b[0m" : "", std::string(width - full, '.'),
-             100 * part, bytes_text(static_cast<double>(bytes)),
-             bytes_text(static_cast<double>(total_)), speed, on, path_name(path),
-             colours_ ? "\x1b[0m" : "");
+  std::string_view const off = colours_ ? "\x1b[0m" : "";
+  fmt::print("\r\x1b[K{:6.2f} s  [{}{}{}{}] {:3.0f} %  {:>10}  on the {}{}{}", seconds, on,
+             std::string(full, '#'), off, std::string(width - full, '.'), 100 * part, speed, on,
+             path_name(path), off);
   std::fflush(stdout);
   drawn_ = true;
 }

@@ -11,7 +11,7 @@ namespace demo {
 
 class Progress {
  public:
-  Progress(bool quiet, std::uint64_t bytes);
+  explicit Progress(bool quiet);
   Progress(Progress const&) = delete;
   Progress& operator=(Progress const&) = delete;
   ~Progress() { clear(); }
@@ -28,7 +28,6 @@ class Progress {
   bool terminal_;
   bool colours_;
   bool drawn_ = false;
-  std::uint64_t total_;
   double next_ = 0;       ///< Seconds, of the bar.
   double next_part_ = 0;  ///< Of the plain lines.
   double rate_at_ = 0;

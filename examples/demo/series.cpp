@@ -14,11 +14,12 @@ std::vector<Piece::Point> points_of(Report const& report) {
   b.merge(static_cast<std::size_t>(std::max(1.0, std::round(span / b.span()))));
 
   std::vector<Piece::Point> points;
-  for (std::size_t i = 0; i < b.bytes().size(); ++i) {
+  for (std::size_t i = 0; static_cast<double>(i) * b.span() < report.seconds; ++i) {
     double const from = static_cast<double>(i) * b.span();
     double const covered = std::min(b.span(), report.seconds - from);
     if (covered < b.span() / 2) continue;  // the last one is too short to tell
-    double const rate = static_cast<double>(b.bytes()[i]) / covered;
+    std::uint64_t const bytes = i < b.bytes().size() ? b.bytes()[i] : 0;
+    double const rate = static_cast<double>(bytes) / covered;
     if (i == 0) points.push_back({0, rate});
     points.push_back({from + covered / 2, rate});
   }

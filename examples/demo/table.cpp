@@ -65,7 +65,7 @@ void print_table(Report const& report) {
   Side const& s = report.sender();
   Side const& r = report.receiver();
   auto row = [](std::string_view name, auto const& a, auto const& b) {
-    fmt::print("{:<18}{:<20}{:<20}\n", name, a, b);
+    fmt::print("{:<18}{:<30}{}\n", name, a, b);
   };
   auto hash = [](Side const& side) { return side.sha256.empty() ? "(not whole)" : side.sha256; };
   auto const& sent = s.status.counters;

@@ -13,14 +13,18 @@
 namespace demo {
 namespace {
 
-constexpr double width = 1000, height = 460;
-constexpr double left = 84, right = 972, top = 148, bottom = 392;
+constexpr double width = 1000;
+constexpr double left = 84, right = 972;  // of the plot
+constexpr double first_row = 84, row_height = 19, plot_height = 250;
+constexpr std::size_t most_rows = 8;
 constexpr std::array path_colours{"#2563eb", "#ea580c"};
 
 struct Label {
   double at;
   std::string_view colour;
   std::string text;
+  std::size_t row = 0;  ///< Counted upwards from the plot.
+  bool turned = false;  ///< Stands left of its line.
 };
 
 /// 1, 2 or 5 times a power of ten, such that about `parts` of them fill `whole`.
@@ -58,13 +62,14 @@ class Picture {
     step_y_ = nice_step(peak, 4);
     highest_ = step_y_ * std::max(1.0, std::ceil(peak * 1.02 / step_y_));
     find_labels();
+    place_labels();
   }
 
   std::string draw() {
     put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}" )"
         R"(font-family="Helvetica, Arial, sans-serif" font-size="13">)"
         "\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-        width, height, width, height);
+        width, height_, width, height_);
     title();
     bands();
     axes();
@@ -83,7 +88,7 @@ class Picture {
   [[nodiscard]] double x(double seconds) const {
     return left + (right - left) * std::clamp(seconds / end_, 0.0, 1.0);
   }
-  [[nodiscard]] double y(double rate) const { return bottom - (bottom - top) * rate / highest_; }
+  [[nodiscard]] double y(double rate) const { return bottom_ - (bottom_ - top_) * rate / highest_; }
   static const char* colour(unsigned path) { return path_colours[path != 0 ? 1 : 0]; }
 
   void find_labels() {
@@ -125,7 +130,7 @@ class Picture {
     for (Piece const& p : pieces_) {
       put(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}" opacity="0.06"/>)"
           "\n",
-          x(p.from), top, std::max(0.0, x(p.to) - x(p.from)), bottom - top, colour(p.path));
+          x(p.from), top_, std::max(0.0, x(p.to) - x(p.from)), bottom_ - top_, colour(p.path));
     }
   }
 
@@ -140,15 +145,15 @@ class Picture {
     double const step = nice_step(end_, 10);
     for (int i = 0; i * step <= end_ * 1.001; ++i) {
       double const at = i * step;
-      put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#6b7280"/>)", x(at), bottom,
-          bottom + 5);
+      put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#6b7280"/>)", x(at), bottom_,
+          bottom_ + 5);
       put(R"(<text x="{:.1f}" y="{}" text-anchor="middle" fill="#4b5563">{:g} s</text>)"
           "\n",
-          x(at), bottom + 21, at);
+          x(at), bottom_ + 21, at);
     }
     put(R"(<line x1="{0}" y1="{2}" x2="{1}" y2="{2}" stroke="#6b7280"/>)"
         "\n",
-        left, right, bottom);
+        left, right, bottom_);
   }
 
   /// A stroke and the area below it, for each period.
@@ -160,7 +165,7 @@ class Picture {
         line += fmt::format("{}{:.1f},{:.1f}", line.empty() ? "M" : " L", x(p.at), y(p.rate));
       put(R"(<path d="{} L{:.1f},{} L{:.1f},{} Z" fill="{}" opacity="0.15"/>)"
           "\n",
-          line, x(piece.points.back().at), bottom, x(piece.points.front().at), bottom,
+          line, x(piece.points.back().at), bottom_, x(piece.points.front().at), bottom_,
           colour(piece.path));
       put(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"/>)"
           "\n",
@@ -168,35 +173,49 @@ class Picture {
     }
   }
 
-  /// Vertical lines; their labels stand in as many rows above as keep them apart.
+  /// As many rows as keep the labels apart; what finds no room keeps only its line.
+  void place_labels() {
+    std::vector<double> taken(2);  // to where a row is full
+    for (Label& l : labels_) {
+      double const wide = 6.8 * static_cast<double>(l.text.size()) + 16;
+      l.turned = x(l.at) + wide > width;
+      double const from = l.turned ? x(l.at) - wide : x(l.at);
+      while (l.row < taken.size() && taken[l.row] > from) ++l.row;
+      if (l.row == most_rows) {
+        l.row = 0;
+        l.text.clear();
+        continue;
+      }
+      if (l.row == taken.size()) taken.emplace_back();
+      taken[l.row] = from + wide;
+    }
+    top_ = first_row + row_height * static_cast<double>(taken.size()) + 3;
+    bottom_ = top_ + plot_height;
+    height_ = bottom_ + 68;
+  }
+
   void marks() {
-    std::array<double, 4> taken{};  // to where a row is full
-    std::string texts;              // on top of all lines
+    std::string texts;  // on top_ of all lines
     for (Label const& l : labels_) {
       double const at = x(l.at);
-      double const wide = 6.8 * static_cast<double>(l.text.size()) + 16;
-      bool const before = at + wide > width;
-      double const from = before ? at - wide : at;
-      std::size_t row = 0;
-      while (row + 1 < taken.size() && taken[row] > from) ++row;
-      taken[row] = from + wide;
-      double const baseline = top - 9 - 19 * static_cast<double>(row);
+      double const baseline = top_ - 9 - row_height * static_cast<double>(l.row);
       put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2}" stroke="{3}" )"
           R"(stroke-width="1.5" stroke-dasharray="4 3"/>)"
           "\n",
-          at, baseline - 11, bottom, l.colour);
-      texts += fmt::format(
-          R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" stroke="#ffffff" )"
-          R"(stroke-width="4" stroke-linejoin="round" paint-order="stroke">{}</text>)"
-          "\n",
-          before ? at - 5 : at + 5, baseline, before ? "end" : "start", l.colour, escaped(l.text));
+          at, baseline - 11, bottom_, l.colour);
+      texts +=
+          fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" stroke="#ffffff" )"
+                      R"(stroke-width="4" stroke-linejoin="round" paint-order="stroke">{}</text>)"
+                      "\n",
+                      l.turned ? at - 5 : at + 5, baseline, l.turned ? "end" : "start", l.colour,
+                      escaped(l.text));
     }
     svg_ += texts;
   }
 
   void legend() {
     double at = left;
-    double const baseline = height - 18;
+    double const baseline = height_ - 18;
     auto entry = [&](std::string_view colour, std::string_view text, bool dashed) {
       put(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>)", at,
           baseline - 4, at + 26, baseline - 4, colour, dashed ? 1.5 : 3,
@@ -213,6 +232,7 @@ class Picture {
   Report const& report_;
   std::vector<Piece> pieces_;
   double end_;
+  double top_ = 0, bottom_ = 0, height_ = 0;
   double highest_ = 1;
   double step_y_ = 1;
   std::vector<Label> labels_;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace vccl {
@@ -96,7 +97,7 @@ class Context {
   [[nodiscard]] Host& host() noexcept { return hosts_.primary(); }
   [[nodiscard]] Hosts& hosts() noexcept { return hosts_; }
   [[nodiscard]] typename Policies::Health const& health() const noexcept { return health_; }
-  [[nodiscard]] detail::Service& services() noexcept { return service_; }
+  [[nodiscard]] auto& services() noexcept { return service_; }
 
   [[nodiscard]] detail::ListenerCore<Host>& new_listener() {
     auto core = std::make_unique<detail::ListenerCore<Host>>(
@@ -111,7 +112,8 @@ class Context {
   std::mutex events_;
   std::mutex listeners_mutex_;
   std::vector<std::unique_ptr<detail::ListenerCore<Host>>> listeners_;
-  detail::Service service_;
+  [[no_unique_address]] std::conditional_t<Link::resilient, detail::Service, detail::NoService>
+      service_;
 };
 
 }  // namespace vccl

@@ -76,7 +76,7 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
       return;
     this->paths_.with(this->active_,
                       [&](auto& path) { return this->poll_one(this->active_, path); });
-    if (this->may_post_) announce();
+    if (this->may_post_ && queue_.may_announce()) announce();
     if constexpr (resilient) {
       if (this->needs_service()) this->serve(this->now());
     }

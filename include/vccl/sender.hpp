@@ -85,7 +85,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     this->paths_.with(this->active_,
                       [&](auto& path) { return this->poll_one(this->active_, path); });
     if (this->may_post_) {
-      pump();
+      if (queue_.may_pump()) pump();
     } else if constexpr (resilient) {
       if (this->failover_.drain_asked()) drain();
     }

@@ -17,14 +17,14 @@ struct Event {
     link_down, link_up, sender_detects, receiver_detects,
     // Work that a machine asked for is done.
     sender_fenced, receiver_fenced, sender_prepared, receiver_prepared, sender_connected, receiver_connected,
-    probe_reaches_sender, late_probe_reaches_sender, receiver_probed, sender_probed,
+    probe_reaches_sender, receiver_probed, sender_probed,
     sender_prepare_fails, receiver_prepare_fails, sender_connect_fails, receiver_connect_fails,
     sender_probe_fails, receiver_probe_fails,
     // Messages and timers; choice: which of the messages under way.
     deliver_to_receiver, deliver_to_sender, sender_tick, receiver_tick, foreign_message,
     retry, retry_timeout, plan_return,
     // Data.
-    grant_lands, post, execute, execute_stray, acknowledge, poll_sender, poll_receiver, flush, confirm, drained,
+    grant_lands, post, execute, execute_stray, acknowledge, poll_receiver, flush, confirm, drained,
     // The end.
     sender_closes, receiver_closes, sender_fatal, receiver_fatal, sender_outage, receiver_outage,
     sender_fence_fails, receiver_fence_fails, sender_lingers, receiver_lingers,
@@ -59,7 +59,6 @@ inline std::string words(Event const& e) {
     case K::sender_connected: return "S: path" + q + " connected";
     case K::receiver_connected: return "R: path" + q + " connected";
     case K::probe_reaches_sender: return "R's probe of path" + q + " reaches S";
-    case K::late_probe_reaches_sender: return "R's probe of path" + q + " reaches S behind newer news";
     case K::receiver_probed: return "R: probe of path" + q + " acknowledged";
     case K::sender_probed: return "S: probe of path" + q + " acknowledged";
     case K::sender_prepare_fails: return "S: path" + q + " cannot be prepared";
@@ -80,8 +79,7 @@ inline std::string words(Event const& e) {
     case K::post: return "S posts a step on path" + q;
     case K::execute: return "R's NIC takes in a step on path" + q;
     case K::execute_stray: return "R's NIC takes in an old packet on path" + q;
-    case K::acknowledge: return "S's NIC sees an acknowledgement on path" + q;
-    case K::poll_sender: return "S polls a completion";
+    case K::acknowledge: return "S sees an acknowledgement on path" + q;
     case K::poll_receiver: return "R polls a completion of path" + q;
     case K::flush: return "R flushes a step";
     case K::confirm: return "R's position reaches S on the data path";

@@ -71,6 +71,8 @@ class Key {
     bits_.put(s.receiver.adopted());
     channel(s.to_receiver);
     channel(s.to_sender);
+    // The sender never looks at what the receiver has up.
+    for (unsigned q = 0; q < config_.paths; ++q) bits_.put(s.receiver.common().peer_has_up(static_cast<PathId>(q)));
     for (unsigned q = 0; q < config_.paths; ++q) path(q);
     bits_.put(s.links_down, 3);
     bits_.put(s.probe_landed, 3);
@@ -108,13 +110,12 @@ class Key {
       bits_.put(static_cast<unsigned>(c.first_cause), 5);
       bits_.put(c.fence_failed);
     }
-    bits_.put(c.peer_up, 3);
     bits_.put(c.peer_down, 3);
     for (unsigned q = 0; q < config_.paths; ++q) {
       auto const& p = c.paths[q];
       number(q, p.number);
       number(q, p.wanted);
-      number(q, c.peer_numbers[q]);
+      if (&c == &state_.sender.common()) number(q, c.peer_numbers[q]);
       bits_.put(static_cast<unsigned>(p.phase), 3);
       bits_.put(p.probe_asked);
       bits_.put(p.probed);

@@ -75,7 +75,7 @@ struct Flow {
   std::uint16_t number = 0;
   std::uint8_t posted = 0;    ///< By the sender's driver.
   std::uint8_t executed = 0;  ///< By the receiver's NIC.
-  std::uint8_t acked = 0;     ///< Seen by the sender's NIC.
+  std::uint8_t acked = 0;     ///< Acknowledged, and seen by the sender's driver.
   std::uint8_t polled = 0;    ///< Taken from the receiver's completion queue.
   friend bool operator==(Flow const&, Flow const&) = default;
 };
@@ -114,7 +114,7 @@ struct State {
   std::uint8_t probe_landed = 0;  ///< The receiver's probe, under its current number.
   // The sender's driver.
   std::uint8_t sent = 0;
-  std::uint8_t acked = 0;      ///< Completions taken from the completion queue.
+  std::uint8_t acked = 0;      ///< Completions seen; those that a RESET throws away never are.
   std::uint8_t confirmed = 0;  ///< The receiver's position, as told on the data path.
   std::uint8_t done = 0;       ///< Released to the application.
   // The receiver's driver.

@@ -104,6 +104,13 @@ class World {
   }
   void carry_out_sender(State& s, sync::Actions const& out) const;
   void carry_out_receiver(State& s, sync::Actions const& out) const;
+  Note note_of_sender(State const& s) const;
+  Note note_of_receiver(State const& s) const;
+  static bool said_last(Channel const& c, Note n) {
+    if (c.count == 0) return false;
+    n.asks = c.notes[c.count - 1u].asks;
+    return n.asks != 0 && n == c.notes[c.count - 1u];
+  }
   void say_sender(State& s, bool asks) const;
   void say_receiver(State& s, bool asks) const;
 
@@ -120,17 +127,23 @@ class World {
   void grant(State& s) const;
   void leave_strays(State& s, unsigned q) const;
   [[nodiscard]] bool needs_flush(unsigned step) const { return (c_.flushed >> step & 1) != 0; }
+  /// The part of a position that a confirmation is needed for.
+  [[nodiscard]] std::uint8_t confirmable(unsigned position) const {
+    while (position > 0 && !needs_flush(position - 1)) --position;
+    return static_cast<std::uint8_t>(position);
+  }
 
   Config const& c_;
   mutable const char* wrong_ = nullptr;
 };
 
-/// The message that a machine would send now, without what its receiver does not look at.
-inline Note note_of(Message const& m, bool ends, bool from_sender) {
+inline Note note_of(Message const& m) {
   Note n;
   n.epoch = m.epoch;
   n.drain = m.drain;
   for (unsigned q = 0; q < static_cast<unsigned>(most_paths); ++q) n.numbers[q] = m.numbers[q];
+  n.position = static_cast<std::uint8_t>(m.position);
+  n.tail = static_cast<std::uint8_t>(m.tail);
   n.kind = m.kind;
   n.cause = m.cause;
   n.path = m.path;
@@ -139,10 +152,7 @@ inline Note note_of(Message const& m, bool ends, bool from_sender) {
   n.arm_path = m.arm_path;
   n.arm = m.arm;
   n.asks = m.asks;
-  n.quiet = ends ? m.quiet : std::uint8_t{0};
-  // The receiver looks at the sender's position in DRAINED and at its tail in CLOSE only.
-  if (!from_sender || m.kind == sync::Kind::drained) n.position = static_cast<std::uint8_t>(m.position);
-  if (from_sender && m.kind == sync::Kind::closing) n.tail = static_cast<std::uint8_t>(m.tail);
+  n.quiet = m.quiet;
   return n;
 }
 
@@ -167,6 +177,33 @@ inline Message message_of(Note const& n, std::uint32_t sequence) {
   return m;
 }
 
+/// What the sender would say now, without what no receiver looks at.
+inline Note World::note_of_sender(State const& s) const {
+  Sender copy = s.sender;
+  Note n = note_of(copy.snapshot(at_sender(s)));
+  if (n.kind != sync::Kind::drained) n.position = 0, n.drain = 0;
+  if (n.kind != sync::Kind::closing) n.tail = 0;
+  if (n.kind != sync::Kind::suspect) n.path = 0;
+  n.quiet = 0;
+  return n;
+}
+
+/// What the receiver would say now, without what no sender looks at: path, position and drain count
+/// with an epoch that is news, a drain also by itself, a position also at the end.
+inline Note World::note_of_receiver(State const& s) const {
+  Receiver copy = s.receiver;
+  Note n = note_of(copy.snapshot(at_receiver(s)));
+  n.tail = 0;
+  if (s.receiver.adopted()) {
+    n.path = 0;
+    if (c_.ends == 0) n.position = 0;
+    if (n.kind != sync::Kind::drain) n.drain = 0;
+  }
+  if (c_.ends == 0) n.quiet = 0;
+  if (c_.out_of_band) n.up = 0;
+  return n;
+}
+
 // ---- What can happen ------------------------------------------------------------------------------
 
 inline void World::events(State const& s, Events& out) const {
@@ -180,8 +217,8 @@ inline void World::events(State const& s, Events& out) const {
   for (unsigned i = 0; i < s.to_sender.count; ++i) {
     if (can_hear(s, s.to_sender.notes[i], true, false)) out.add(K::deliver_to_sender, 0, i);
   }
-  if (s.sender.awaiting()) out.add(K::sender_tick);
-  if (s.receiver.awaiting()) out.add(K::receiver_tick);
+  if (s.sender.awaiting() && !said_last(s.to_receiver, note_of_sender(s))) out.add(K::sender_tick);
+  if (s.receiver.awaiting() && !said_last(s.to_sender, note_of_receiver(s))) out.add(K::receiver_tick);
   if (is(Mutant::forgotten_incarnation)) out.add(K::foreign_message);
   events_of_data(s, out);
   events_of_the_end(s, out);
@@ -214,10 +251,7 @@ inline void World::events_of_paths(State const& s, Events& out, unsigned q) cons
     bool const landed = (s.probe_landed >> q & 1) != 0;
     bool const live = sender_live(s, q, rp.number) && s.connected[q] == rp.number;
     if (landed) out.add(K::receiver_probed, q);
-    if (!landed && live) {
-      out.add(K::probe_reaches_sender, q);
-      out.add(K::late_probe_reaches_sender, q);
-    }
+    if (!landed && live) out.add(K::probe_reaches_sender, q);
     if (!works || !live) out.add(K::receiver_probe_fails, q);
   }
   if (!r_ends && s.repairs > 0 && rp.phase == Phase::down && s.receiver.arming() == no_path &&
@@ -247,11 +281,10 @@ inline void World::events_of_data(State const& s, Events& out) const {
     if (f.acked < f.executed && sender_live(s, q, f.number)) out.add(K::acknowledge, q);
     if (f.polled < f.executed && rc.is_up(static_cast<PathId>(q)) && f.number == rc.paths[q].number) out.add(K::poll_receiver, q);
   }
-  Flow const& mine = s.flows[sc.path];
-  bool const current = mine.epoch == sc.epoch && sender_live(s, sc.path, mine.number);
-  if (current && s.acked < mine.acked) out.add(K::poll_sender);
   if (s.received < s.polled && rc.is_up(rc.path)) out.add(K::flush);
-  if (s.confirmed < s.received && sc.epoch == rc.epoch && sender_live(s, sc.path, sc.paths[sc.path].number)) out.add(K::confirm);
+  if (confirmable(s.received) > s.confirmed && sc.epoch == rc.epoch && sender_live(s, sc.path, sc.paths[sc.path].number)) {
+    out.add(K::confirm);
+  }
   if (s.sender.mode() == Sender::Mode::draining && sc.ending == Ending::no && (s.acked == s.sent || is(Mutant::no_drain))) {
     out.add(K::drained);
   }
@@ -348,18 +381,10 @@ inline void World::step(State& s, Event const& e) const {
         m.on_probed(q, r_number, e.kind == K::receiver_probed, at_receiver(s), out);
       });
       break;
-    case K::probe_reaches_sender:
-    case K::late_probe_reaches_sender: {
+    case K::probe_reaches_sender:  // Behind newer news: when it is news itself, that is another event.
       s.probe_landed = static_cast<std::uint8_t>(s.probe_landed | bit);
-      bool const fresh = e.kind == K::probe_reaches_sender;
-      Note const n = note_of(s.receiver.snapshot(at_receiver(s)), c_.ends > 0, false);
-      if (fresh) {
-        s.to_sender.clear();
-        s.to_sender.say(n, c_.remembered);
-      }
-      hear_receiver(s, n, q, fresh);
+      hear_receiver(s, note_of_receiver(s), q, false);
       break;
-    }
     case K::deliver_to_receiver: {
       s.to_receiver.forget(e.choice);
       hear_sender(s, s.to_receiver.notes[0]);
@@ -373,7 +398,7 @@ inline void World::step(State& s, Event const& e) const {
     case K::sender_tick: sender_input(s, [](auto& m, auto& out) { m.on_tick(out); }); break;
     case K::receiver_tick: receiver_input(s, [](auto& m, auto& out) { m.on_tick(out); }); break;
     case K::foreign_message: {
-      Note n = note_of(s.receiver.snapshot(at_receiver(s)), c_.ends > 0, false);
+      Note n = note_of_receiver(s);
       n.epoch += 1;
       n.path = 1;
       n.position = c_.steps;
@@ -397,15 +422,19 @@ inline void World::step(State& s, Event const& e) const {
     case K::post: post(s); break;
     case K::execute: execute(s, q); break;
     case K::execute_stray: write(s, s.strays[q].next++); break;
-    case K::acknowledge: ++s.flows[q].acked; break;
-    case K::poll_sender:
-      ++s.acked;
+    case K::acknowledge: {
+      Flow& f = s.flows[q];
+      ++f.acked;
+      auto const& c = s.sender.common();
+      if (q != c.path || f.epoch != c.epoch) break;
+      s.acked = f.acked;
       count_done(s);
       break;
+    }
     case K::poll_receiver: poll_receiver(s, q); break;
     case K::flush: count_received(s, true); break;
     case K::confirm:
-      s.confirmed = s.received;
+      s.confirmed = confirmable(s.received);
       count_done(s);
       break;
     case K::drained: sender_input(s, [](auto& m, auto& out) { m.on_drained(out); }); break;
@@ -506,7 +535,7 @@ inline void World::carry_out_sender(State& s, sync::Actions const& out) const {
         if (position > s.received) violated("V3: the sender takes for received what is not");
         std::uint8_t const resume = is(Mutant::sender_done) ? s.done : position;
         s.sent = s.acked = resume;
-        if (s.confirmed < position) s.confirmed = position;
+        if (s.confirmed < confirmable(position)) s.confirmed = confirmable(position);
         if (!is(Mutant::sender_done)) s.done = position;
         break;
       }
@@ -535,7 +564,7 @@ inline void World::carry_out_receiver(State& s, sync::Actions const& out) const 
 }
 
 inline void World::say_sender(State& s, bool asks) const {
-  Note n = note_of(s.sender.snapshot(at_sender(s)), c_.ends > 0, true);
+  Note n = note_of_sender(s);
   if (!asks) n.asks = 0;
   s.to_receiver.say(n, c_.remembered);
 }
@@ -545,10 +574,8 @@ inline void World::say_receiver(State& s, bool asks) const {
     if (s.announced == s.receiver.common().epoch) return;
     s.announced = s.receiver.common().epoch;
   }
-  Note n = note_of(s.receiver.snapshot(at_receiver(s)), c_.ends > 0, false);
+  Note n = note_of_receiver(s);
   if (!asks) n.asks = 0;
-  // A position counts with the SWITCH that first tells the epoch, and at the end.
-  if (c_.ends == 0 && s.receiver.adopted()) n.position = 0;
   s.to_sender.say(n, c_.remembered);
 }
 
@@ -671,8 +698,7 @@ inline void World::tidy(State& s) const {
     if (!r_live) f.polled = f.executed;
     if (!s_live) f.acked = f.executed;
     if (!s_live && !r_live) f.posted = f.executed;
-    bool const idle = f.acked == f.posted && f.executed == f.posted && f.polled == f.posted;
-    if (idle && !(s_live && f.epoch == sc.epoch && s.acked < f.acked)) f = {};
+    if (f.acked == f.posted && f.executed == f.posted && f.polled == f.posted) f = {};
     Stray& t = s.strays[q];
     if (t.next >= t.end) t = {};
     if (!c_.rings) continue;

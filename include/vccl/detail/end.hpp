@@ -7,6 +7,7 @@
 #include <vccl/registration.hpp>
 
 #include <sched.h>
+#include <type_traits>
 #include <utility>
 
 namespace vccl::detail {
@@ -179,7 +180,7 @@ class EndBase : public EndCore<Derived, Link, end> {
     }
   }
 
-  Node node_;
+  [[no_unique_address]] std::conditional_t<resilient, Node, NoFailover> node_;
 };
 
 }  // namespace vccl::detail

@@ -124,7 +124,7 @@ class EndCore {
       if (a.status != Status::success) [[unlikely]] {
         on_error(q, a.status);
       } else if (a.id.work == Work::probe) {
-        if constexpr (resilient) failover_.on_probe_done(self(), q, a.id.lane);
+        if constexpr (resilient) failover_.on_probe_done(self(), q, path.lane_of(a.id.queue));
       } else {
         self().on_arrival(path, q, a);
       }

@@ -85,8 +85,9 @@ class Failover {
     }
     feed(io, [&](sync::Actions& out) { machine_.on_message(m, via, io.positions(), out); });
     auto const& c = machine_.common();
-    if (m.session == c.session && m.epoch == c.epoch && machine_.may_post())
-      io.on_confirmed(m.position);
+    // Also while it drains: a drain ends when all is confirmed.
+    bool const goes_on = machine_.may_post() || drain_asked_;
+    if (m.session == c.session && m.epoch == c.epoch && goes_on) io.on_confirmed(m.position);
   }
 
   /// What the lanes of a path can do, for the choice of whether to return to it.

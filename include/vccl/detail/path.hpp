@@ -9,9 +9,11 @@
 #include <vccl/detail/records.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace vccl::detail {
 
@@ -27,13 +29,12 @@ struct PathBlock {
 /// Which work a completion belongs to. Travels in the work request's id.
 enum class Work : std::uint8_t { receive, data, chunk, cts, control, probe, flush };
 
-/// [step 32, sequence 14, lane 2, qp 2, generation 11, work 3]. The sequence counts what was posted
-/// on that send queue, so a completion retires all earlier work, signaled or not.
+/// [step 32, sequence 14, queue 4, generation 11, work 3]. The sequence counts what was posted on
+/// that send queue, so a completion retires all earlier work, signaled or not.
 struct WorkId {
   Work work = Work::receive;
   std::uint16_t generation = 0;
-  std::uint8_t lane = 0;
-  std::uint8_t qp = 0;
+  std::uint8_t queue = 0;
   std::uint16_t sequence = 0;
   std::uint32_t step = 0;
 };
@@ -42,14 +43,13 @@ inline constexpr std::uint16_t sequence_mask = 0x3fff;
 
 [[nodiscard]] constexpr std::uint64_t pack(WorkId w) noexcept {
   return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 18 |
-         std::uint64_t{w.lane} << 16 | std::uint64_t{w.qp} << 14 |
-         std::uint64_t{w.generation} << 3 | static_cast<std::uint64_t>(w.work);
+         std::uint64_t{w.queue} << 14 | std::uint64_t{w.generation} << 3 |
+         static_cast<std::uint64_t>(w.work);
 }
 [[nodiscard]] constexpr WorkId unpack_work(std::uint64_t v) noexcept {
   return {static_cast<Work>(v & 7),
           static_cast<std::uint16_t>(v >> 3 & generation_mask),
-          static_cast<std::uint8_t>(v >> 16 & 3),
-          static_cast<std::uint8_t>(v >> 14 & 3),
+          static_cast<std::uint8_t>(v >> 14 & 15),
           static_cast<std::uint16_t>(v >> 18 & sequence_mask),
           static_cast<std::uint32_t>(v >> 32)};
 }
@@ -78,20 +78,29 @@ class Path {
     block_ = &block;
     receives_ = receives;
     qps_ = config.qps;
-    send_depth_ = config.send_depth;
+    most_used_ = static_cast<std::uint16_t>(config.send_depth - reserve);
     for (PortId port : ports) {
+      std::size_t const l = lanes_.size();
       config.port = port;
-      ports_[lanes_.size()] = port;
+      ports_[l] = port;
       lanes_.emplace(host, config);
       registrations_.emplace(T::register_memory(host, port, &block, sizeof block,
                                                 Access::remote_write, MemoryKind::host));
+      record_keys_[l] = registrations_[l].keys();
     }
+    queue_count_ = static_cast<std::uint8_t>(lanes_.size() * qps_);
+    forget();
   }
 
   [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
-  [[nodiscard]] std::size_t queue_count() const noexcept { return lanes_.size() * qps_; }
+  [[nodiscard]] std::size_t queue_count() const noexcept { return queue_count_; }
   [[nodiscard]] std::uint8_t qps() const noexcept { return qps_; }
   [[nodiscard]] T& lane(std::size_t i) noexcept { return lanes_[i]; }
+  /// The queue that carries the first part of a step. Queue q is QP q / lanes of lane q % lanes.
+  [[nodiscard]] std::size_t queue_of(Step s) const noexcept { return s % queue_count_; }
+  [[nodiscard]] std::uint8_t lane_of(std::size_t queue) const noexcept {
+    return queues_[queue].lane;
+  }
   [[nodiscard]] PortId port(std::size_t i) const noexcept { return ports_[i]; }
   [[nodiscard]] PathBlock& block() noexcept { return *block_; }
   [[nodiscard]] Keys block_keys(std::size_t lane) const noexcept {
@@ -107,7 +116,7 @@ class Path {
   void set_remote(std::uint64_t address,
                   std::array<std::uint32_t, max_lanes> const& keys) noexcept {
     remote_ = address;
-    remote_keys_ = keys;
+    for (std::size_t l = 0; l < max_lanes; ++l) record_keys_[l].remote = keys[l];
   }
 
   /// Address in the peer's block of what stands at `here` in ours.
@@ -118,38 +127,35 @@ class Path {
 
   // ---- Posting
 
-  /// Free slots of a send queue, the reserve not counted.
-  [[nodiscard]] std::uint16_t room(std::size_t lane, std::size_t qp) const noexcept {
-    std::uint16_t const used = queues_[lane][qp].used();
-    return used + reserve >= send_depth_ ? std::uint16_t{0}
-                                         : static_cast<std::uint16_t>(send_depth_ - reserve - used);
+  /// True when a send queue takes `n` more requests, the reserve not counted.
+  [[nodiscard]] bool has_room(std::size_t queue, std::uint16_t n) const noexcept {
+    return queues_[queue].used() + n <= most_used_;
   }
 
-  /// Posts on one queue. `wr` needs everything but its id. The caller has looked at room().
-  Errc post(std::size_t lane, WorkRequest& wr, Work work, Step step) noexcept {
-    Queue& q = queues_[lane][wr.qp];
-    wr.id = pack({work, generation_, static_cast<std::uint8_t>(lane), wr.qp,
-                  static_cast<std::uint16_t>((q.posted + 1) & sequence_mask),
-                  static_cast<std::uint32_t>(step)});
-    Errc const e = lanes_[lane].post(wr);
-    if (e == Errc::ok) {
-      ++q.posted;
-      if (wr.signaled) q.signaled = q.posted;
-      dirty_ = static_cast<std::uint8_t>(dirty_ | 1u << lane);
-      if (work == Work::data || work == Work::chunk) bytes_posted_ += wr.length;
+  /// Posts on one queue. `wr` needs everything but its id and QP. The caller has asked has_room().
+  Errc post(std::size_t queue, WorkRequest& wr, Work work, Step step) noexcept {
+    Queue& q = queues_[queue];
+    auto const sequence = static_cast<std::uint16_t>((q.posted + 1) & sequence_mask);
+    wr.qp = q.qp;
+    wr.id = q.id | step << 32 | std::uint64_t{sequence} << 18 | static_cast<std::uint64_t>(work);
+    Errc const e = lanes_[q.lane].post(wr);
+    if (e == Errc::ok) [[likely]] {
+      q.posted = sequence;
+      if (wr.signaled) q.signaled = sequence;
+      dirty_ = static_cast<std::uint8_t>(dirty_ | 1u << q.lane);
     }
     return e;
   }
 
   /// Posts a write of `bytes` from our block to the same place in the peer's. Inlined when it fits.
-  Errc post_record(std::size_t lane, std::uint8_t qp, const void* record, std::size_t bytes,
-                   Work work, Step step, bool signaled) noexcept {
-    return post_record(lane, qp, record, mirror(record), bytes, work, step, signaled);
+  Errc post_record(std::size_t queue, const void* record, std::size_t bytes, Work work, Step step,
+                   bool signaled) noexcept {
+    return post_record(queue, record, mirror(record), bytes, work, step, signaled);
   }
 
   /// Posts what stands in control_out to the peer's control_in, on the lane's first queue.
   Errc post_control(std::size_t lane, std::size_t bytes, Work work, bool signaled) noexcept {
-    return post_record(lane, 0, block_->control_out.data(), mirror(block_->control_in.data()),
+    return post_record(lane, block_->control_out.data(), mirror(block_->control_in.data()),
                        bytes, work, 0, signaled);
   }
 
@@ -159,47 +165,44 @@ class Path {
   }
   /// Sends a frame in band. One that finds no room is not missed: messages repeat.
   void send_control(ControlFrame const& f) noexcept {
-    static_cast<void>(post_control(0, write_control_out(f), Work::control, sign_now(0, 0)));
+    static_cast<void>(post_control(0, write_control_out(f), Work::control, sign_now(0)));
     static_cast<void>(flush());
   }
 
-  Errc post_record(std::size_t lane, std::uint8_t qp, const void* record, std::uint64_t to,
-                   std::size_t bytes, Work work, Step step, bool signaled) noexcept {
+  Errc post_record(std::size_t queue, const void* record, std::uint64_t to, std::size_t bytes,
+                   Work work, Step step, bool signaled) noexcept {
     WorkRequest wr;
     wr.kind = WorkRequest::Kind::write;
     wr.traffic = work == Work::data || work == Work::chunk ? Traffic::data
                  : work == Work::cts                       ? Traffic::cts
                                                            : Traffic::control;
-    wr.qp = qp;
     wr.signaled = signaled;
     wr.inlined = bytes <= static_cast<Limits>(T::limits).max_inline;
     wr.local = reinterpret_cast<std::uint64_t>(record);
     wr.length = bytes;
     wr.remote = to;
-    wr.keys = {registrations_[lane].keys().local, remote_keys_[lane]};
-    return post(lane, wr, work, step);
+    wr.keys = record_keys_[queues_[queue].lane];
+    return post(queue, wr, work, step);
   }
 
   /// True every so often on a queue that only carries unsignaled records, so that it is retired.
-  [[nodiscard]] bool sign_now(std::size_t lane, std::size_t qp) const noexcept {
-    return ((queues_[lane][qp].posted + 1) & 31) == 0 || queues_[lane][qp].used() * 2 > send_depth_;
+  [[nodiscard]] bool sign_now(std::size_t queue) const noexcept {
+    Queue const& q = queues_[queue];
+    return ((q.posted + 1) & 31) == 0 || q.used() * 2 > most_used_ + reserve;
   }
 
   /// Reads a byte of `m` through a lane; its completion is Work::flush for `step`.
   Errc post_flush_read(std::size_t lane, Memory const& m, Keys keys, Step step) noexcept {
     return lanes_[lane].post_flush_read(
-        m, keys,
-        pack({Work::flush, generation_, static_cast<std::uint8_t>(lane), 0, 0,
-              static_cast<std::uint32_t>(step)}));
+        m, keys, queues_[lane].id | step << 32 | static_cast<std::uint64_t>(Work::flush));
   }
 
   /// Rings every lane that something was posted on.
   Errc flush() noexcept {
     Errc worst = Errc::ok;
-    for (std::size_t i = 0; dirty_ != 0; ++i, dirty_ = static_cast<std::uint8_t>(dirty_ >> 1)) {
-      if ((dirty_ & 1) != 0) {
-        if (Errc const e = lanes_[i].flush(); e != Errc::ok) worst = e;
-      }
+    for (unsigned d = std::exchange(dirty_, std::uint8_t{0}); d != 0; d &= d - 1) {
+      Errc const e = lanes_[static_cast<std::size_t>(std::countr_zero(d))].flush();
+      if (e != Errc::ok) worst = e;
     }
     return worst;
   }
@@ -207,11 +210,9 @@ class Path {
   /// Fills every receive queue up to the notify window. Receives belong to QPs, not to steps.
   Errc fill_receives() noexcept {
     if (!receives_) return Errc::ok;
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      for (std::uint8_t q = 0; q < qps_; ++q) {
-        while (queues_[l][q].receives < window) {
-          if (Errc const e = post_receive(l, q); e != Errc::ok) return e;
-        }
+    for (std::size_t i = 0; i < queue_count_; ++i) {
+      while (queues_[i].receives < window) {
+        if (Errc const e = post_receive(queues_[i]); e != Errc::ok) return e;
       }
     }
     return Errc::ok;
@@ -219,32 +220,25 @@ class Path {
 
   // ---- Polling
 
-  /// Takes what has finished, `handle(Arrival const&)` for each. Returns how many.
+  /// Takes what has finished, `handle(Arrival const&)` for each.
   template <class F>
-  std::size_t poll(F&& handle) noexcept {
-    std::size_t total = 0;
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      std::array<Completion, 16> batch;
-      std::size_t const n = lanes_[l].poll(batch);
-      for (std::size_t i = 0; i < n; ++i) take(batch[i], handle);
-      total += n;
+  void poll(F&& handle) noexcept {
+    for (T& l : lanes_) {
+      std::size_t const n = l.poll(batch_);
+      for (std::size_t i = 0; i < n; ++i) take(batch_[i], handle);
     }
-    return total;
   }
 
   /// Every completion that says something has come: of the signaled work, and of every receive.
   /// Whether unsignaled records went out before the queue was stopped is of no account.
   [[nodiscard]] bool accounted_for() const noexcept {
-    for (auto const& lane : queues_) {
-      for (Queue const& q : lane) {
-        if (q.receives != 0 || q.waits()) return false;
-      }
+    for (Queue const& q : queues_) {
+      if (q.receives != 0 || q.waits()) return false;
     }
     return true;
   }
   [[nodiscard]] std::uint64_t completions() const noexcept { return completions_; }
   [[nodiscard]] std::uint64_t stale() const noexcept { return stale_; }
-  [[nodiscard]] std::uint64_t bytes_posted() const noexcept { return bytes_posted_; }
 
   // ---- Coming up and going down
 
@@ -253,8 +247,8 @@ class Path {
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       if (Errc const e = lanes_[l].describe(out[l]); e != Errc::ok) return e;
     }
-    forget();
     generation_ = static_cast<std::uint16_t>(number & generation_mask);
+    forget();
     return fill_receives();
   }
 
@@ -278,12 +272,20 @@ class Path {
 
   /// After RESET: what has not been accounted for is lost.
   void forget() noexcept {
-    queues_ = {};
+    for (std::size_t i = 0; i < queue_count_; ++i) {
+      auto const queue = static_cast<std::uint8_t>(i);
+      queues_[i] = {.id = pack(WorkId{.generation = generation_, .queue = queue}),
+                    .lane = static_cast<std::uint8_t>(i % lanes_.size()),
+                    .qp = static_cast<std::uint8_t>(i / lanes_.size())};
+    }
     dirty_ = 0;
   }
 
  private:
   struct Queue {
+    std::uint64_t id = 0;  ///< What the ids of all its work have in common.
+    std::uint8_t lane = 0;
+    std::uint8_t qp = 0;
     std::uint16_t posted = 0;
     std::uint16_t completed = 0;
     std::uint16_t signaled = 0;  ///< `posted` of the last signaled work.
@@ -298,43 +300,43 @@ class Path {
     }
   };
 
-  Errc post_receive(std::size_t l, std::uint8_t q) noexcept {
-    Errc const e = lanes_[l].post_receive(
-        q, pack({Work::receive, generation_, static_cast<std::uint8_t>(l), q, 0, 0}));
-    if (e == Errc::ok) ++queues_[l][q].receives;
+  Errc post_receive(Queue& q) noexcept {
+    Errc const e = lanes_[q.lane].post_receive(q.qp, q.id);
+    if (e == Errc::ok) ++q.receives;
     return e;
   }
 
   template <class F>
   void take(Completion const& c, F& handle) noexcept {
-    Arrival a{unpack_work(c.id), c.status, c.immediate};
-    if (a.id.generation != generation_) {
+    Arrival const a{unpack_work(c.id), c.status, c.immediate};
+    if (a.id.generation != generation_) [[unlikely]] {
       ++stale_;  // Of an earlier life of this path: belongs to nothing any more.
       return;
     }
     ++completions_;
-    Queue& q = queues_[a.id.lane][a.id.qp];
+    Queue& q = queues_[a.id.queue];
     if (a.id.work == Work::receive) {
       --q.receives;
-      if (c.status == Status::success) static_cast<void>(post_receive(a.id.lane, a.id.qp));
+      if (c.status == Status::success) static_cast<void>(post_receive(q));
     } else if (a.id.work != Work::flush) {
       q.completed = a.id.sequence;
     }
-    handle(static_cast<Arrival const&>(a));
+    handle(a);
   }
 
   Lanes<T> lanes_;
-  std::array<std::array<Queue, max_qps>, max_lanes> queues_{};
+  std::array<Queue, max_lanes * max_qps> queues_{};
+  std::array<Completion, 16> batch_{};  ///< Polled into; here, so that it is not made each time.
   std::uint16_t generation_ = 0;
-  std::uint16_t send_depth_ = 0;
+  std::uint16_t most_used_ = 0;  ///< Of a send queue: its depth less the reserve.
   std::uint8_t qps_ = 1;
+  std::uint8_t queue_count_ = 0;
   bool receives_ = false;
-  std::uint8_t dirty_ = 0;
+  std::uint8_t dirty_ = 0;  ///< Bit per lane whose doorbell is to be rung.
   std::uint64_t completions_ = 0;
   std::uint64_t stale_ = 0;
-  std::uint64_t bytes_posted_ = 0;
   std::uint64_t remote_ = 0;
-  std::array<std::uint32_t, max_lanes> remote_keys_{};
+  std::array<Keys, max_lanes> record_keys_{};  ///< Local: of our block. Remote: of the peer's.
   PathBlock* block_ = nullptr;
   std::array<PortId, max_lanes> ports_{};
   Lanes<typename T::Registration> registrations_;

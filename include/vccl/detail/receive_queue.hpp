@@ -7,7 +7,6 @@
 #include <vccl/detail/path.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,46 +25,47 @@ class ReceiveQueue {
   /// Posts a step. would_block in `why` when the window is full: test() what is done, call again.
   [[nodiscard]] Request add(std::span<RecvOp const> ops) noexcept {
     if (ops.empty() || ops.size() > max_receives) return {0, 0, Errc::invalid_argument};
-    for (RecvOp const& op : ops) {
-      if (op.into.length != 0 && op.into.keys == nullptr) return {0, 0, Errc::invalid_argument};
-    }
-    Slot& st = steps_[posted_ % window];
+    auto const slot = static_cast<std::uint32_t>(posted_ % window);
+    Slot& st = steps_[slot];
     if (st.state != State::free) return {};
-    st.state = State::posted;
-    st.count = static_cast<std::uint8_t>(ops.size());
     st.flushes = false;
     st.total = 0;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      st.ops[i] = ops[i];
-      st.total += ops[i].into.length;
-      st.flushes =
-          st.flushes || (ops[i].into.kind == MemoryKind::device && ops[i].into.length != 0);
+    for (std::size_t r = 0; r < ops.size(); ++r) {
+      Memory const& into = ops[r].into;
+      if (into.length != 0) {
+        if (into.keys == nullptr) return {0, 0, Errc::invalid_argument};
+        if (into.kind == MemoryKind::device) st.flushes = true;
+      }
+      st.ops[r] = ops[r];
+      st.total += into.length;
     }
+    st.state = State::posted;
+    st.count = static_cast<std::uint8_t>(ops.size());
     forget_arrivals(st);
-    Request const r{static_cast<std::uint32_t>(posted_ % window), st.generation, Errc::ok};
     ++posted_;
-    return r;
+    return {slot, st.generation, Errc::ok};
   }
+
+  /// False when announce() and pump_flushes() would find nothing to do.
+  [[nodiscard]] bool may_announce() const noexcept { return announced_ != posted_ || flushing_; }
 
   /// Writes the CTS of every step that has none in this epoch. ok also when there is no room now.
   template <class P>
   Errc announce(P& path, PathId id, Epoch epoch) noexcept {
     while (announced_ < posted_) {
-      std::size_t const queue = announced_ % path.queue_count();
-      std::size_t const lane = queue % path.lane_count();
-      auto const qp = static_cast<std::uint8_t>(queue / path.lane_count());
-      if (path.room(lane, qp) < 1) return Errc::ok;
+      std::size_t const queue = path.queue_of(announced_);
+      if (!path.has_room(queue, 1)) return Errc::ok;
       Slot const& st = steps_[announced_ % window];
       CtsSlot& out = path.block().cts[announced_ % window];
       for (std::uint8_t r = 0; r < st.count; ++r) {
+        Memory const& into = st.ops[r].into;
         CtsElement e;
         e.step = announced_;
-        e.address = st.ops[r].into.address;
-        e.length = st.ops[r].into.length;
+        e.address = into.address;
+        e.length = into.length;
         e.confirmed = received_;
-        if (st.ops[r].into.keys != nullptr) {
-          for (std::size_t l = 0; l < path.lane_count(); ++l)
-            e.keys[l] = (*st.ops[r].into.keys)[id][l].remote;
+        if (into.keys != nullptr) {
+          for (std::size_t l = 0; l < max_lanes; ++l) e.keys[l] = (*into.keys)[id][l].remote;
         }
         e.tag = st.ops[r].tag;
         e.epoch = epoch;
@@ -75,8 +75,8 @@ class ReceiveQueue {
         e.check = check_of(e);
         store_record(&out.elements[r], e);
       }
-      Errc const e = path.post_record(lane, qp, &out, st.count * sizeof(CtsElement), Work::cts,
-                                      announced_, path.sign_now(lane, qp));
+      Errc const e = path.post_record(queue, &out, st.count * sizeof(CtsElement), Work::cts,
+                                      announced_, path.sign_now(queue));
       if (e != Errc::ok) return e == Errc::would_block ? Errc::ok : e;
       confirmed_ = received_;
       ++announced_;
@@ -102,7 +102,7 @@ class ReceiveQueue {
     } else if (n.part == 0 && !read_sizes(path.block().sizes[s % window], s, epoch, st)) {
       return Errc::failed;
     }
-    if (std::popcount(st.arrived) != st.parts) return Errc::ok;
+    if (st.parts == 0 || st.arrived != (1u << st.parts) - 1) return Errc::ok;
     if (st.flushes) {
       st.state = State::flushing;
       st.flush_next = 0;
@@ -172,6 +172,7 @@ class ReceiveQueue {
     for (Step s = received_; s < posted_; ++s) {
       steps_[s % window].state = State::done;
       steps_[s % window].error = error;
+      steps_[s % window].sizes = {};
     }
     announced_ = posted_;
     flushing_ = false;
@@ -212,7 +213,6 @@ class ReceiveQueue {
     return due;
   }
   [[nodiscard]] std::uint64_t flush_reads() const noexcept { return flush_reads_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   enum class State : std::uint8_t { free, posted, flushing, arrived, done };
@@ -238,7 +238,6 @@ class ReceiveQueue {
     st.parts = 0;
     st.too_long = 0;
     st.flushing = 0;
-    st.sizes = {};
   }
 
   static bool read_sizes(SizeSlot const& in, Step s, Epoch epoch, Slot& st) noexcept {
@@ -261,7 +260,7 @@ class ReceiveQueue {
   template <class P>
   static bool lane_carried(P& path, Step s, Slot const& st, std::size_t lane) noexcept {
     for (std::uint8_t k = 0; k < st.parts; ++k) {
-      if ((s + k) % path.queue_count() % path.lane_count() == lane) return true;
+      if (path.lane_of(path.queue_of(s + k)) == lane) return true;
     }
     return false;
   }
@@ -273,8 +272,6 @@ class ReceiveQueue {
       if (st.state != State::arrived) return;
       st.state = State::done;
       if (st.flushes) flushed_until_ = received_ + 1;
-      for (std::uint8_t r = 0; r < st.count; ++r)
-        bytes_ += (st.too_long >> r & 1) != 0 ? 0 : st.sizes[r];
       ++received_;
     }
   }
@@ -286,7 +283,6 @@ class ReceiveQueue {
   Step flushed_until_ = 0;  ///< Steps below needed a flush, and the sender may wait for word of it.
   bool flushing_ = false;   ///< Some flush read is still to be posted.
   std::uint64_t flush_reads_ = 0;
-  std::uint64_t bytes_ = 0;
   std::array<Slot, window> steps_{};
 };
 

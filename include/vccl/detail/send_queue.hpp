@@ -29,23 +29,22 @@ class SendQueue {
   /// Largest write on any path: parts never need another split after a switch.
   void set_max_message(std::uint64_t bytes) noexcept { max_message_ = bytes; }
 
+  /// False when pump() would find nothing to do.
+  [[nodiscard]] bool may_pump() const noexcept {
+    return requests_.any_queued() || next_ != matched_;
+  }
+
   /// Writes every step that has its CTS and its sends. ok: nothing more to do now, or no room.
   template <class P>
   Errc pump(P& path, PathId id, Epoch epoch) noexcept {
-    for (;;) {
-      // The receiver may be a whole window ahead of our acknowledgements: the slot is still taken.
-      if (next_ - done_ >= window) return Errc::ok;
-      CtsElement first;
-      if (!load_cts(path, next_, 0, epoch, first)) return Errc::ok;
-      if (next_ == matched_ && (!requests_.any_queued() || !match(path, first, epoch)))
-        return Errc::ok;
-      Errc const e = count_one_part(first) ? write_simple(path, id, epoch, first)
-                                           : write_step(path, id, epoch, first);
-      if (e != Errc::ok) return e == Errc::would_block ? Errc::ok : e;
-      next_ = next_ + 1;
-      if (newer(next_, high_)) high_ = next_;
-      cursor_ = {};
+    while (may_pump() && (known_ || learn(path, epoch)) && (next_ != matched_ || match())) {
+      Errc const e = write(path, id, epoch);
+      if (e != Errc::ok) [[unlikely]]
+        return e == Errc::would_block ? Errc::ok : e;
+      ++next_;
+      known_ = false;
     }
+    return Errc::ok;
   }
 
   /// A signaled part of a step is acknowledged.
@@ -58,6 +57,7 @@ class SendQueue {
 
   /// The receiver has all below `position`, flushed.
   void on_confirmed(Step position) noexcept {
+    if (ReleasePolicy::on_acknowledgement(true)) return;  // It waits for no confirmation.
     if (newer(position, confirmed_)) {
       confirmed_ = position;
       release();
@@ -69,7 +69,9 @@ class SendQueue {
     Step const until = position < resume ? position : resume;
     while (done_ < until && done_ < next_) complete(Errc::ok, Delivered::yes);
     for (Step s = resume; s < next_; ++s) steps_[s % window].acked = 0;
+    if (newer(next_, high_)) high_ = next_;
     next_ = resume;
+    known_ = false;  // Another path has other keys, and tells them again.
     cursor_ = {};
   }
 
@@ -77,7 +79,7 @@ class SendQueue {
   void finish(Errc error, Step position, bool final_position) noexcept {
     while (done_ < next_ && done_ < position) complete(Errc::ok, Delivered::yes);
     Delivered const sent = final_position ? Delivered::no : Delivered::unknown;
-    while (done_ < high_ && done_ < matched_) complete(error, sent);
+    while ((done_ < next_ || done_ < high_) && done_ < matched_) complete(error, sent);
     while (done_ < matched_) complete(error, Delivered::no);
     Slot& partial = steps_[matched_ % window];
     for (std::size_t r = 0; r < max_receives; ++r) {
@@ -131,139 +133,160 @@ class SendQueue {
     std::uint64_t offset = 0;  ///< Within the part of that receive.
   };
 
+  /// Where a receive of the step at next_ wants its data, as its CTS says.
+  struct Target {
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    std::array<std::uint32_t, max_lanes> keys{};
+    Tag tag{};
+  };
+
+  /// Reads an element of the CTS of the step at next_. False when it is not there, or not whole.
+  [[nodiscard]] bool load_cts(CtsElement const& at, std::size_t r, Epoch epoch,
+                              CtsElement& out) const noexcept {
+    if (__atomic_load_n(&at.step, __ATOMIC_RELAXED) != next_) return false;
+    out = load_record<CtsElement>(&at);
+    return out.step == next_ && out.epoch == epoch && out.index == r && out.check == check_of(out) &&
+           out.count != 0 && out.count <= max_receives;
+  }
+
+  /// Reads the CTS of the step at next_, once in each epoch.
   template <class P>
-  bool load_cts(P& path, Step s, std::size_t i, Epoch epoch, CtsElement& out) noexcept {
-    CtsElement const* at = &path.block().cts[s % window].elements[i];
-    if (__atomic_load_n(&at->step, __ATOMIC_RELAXED) != s) return false;
-    out = load_record<CtsElement>(at);
-    if (out.step != s || out.epoch != epoch || out.index != i || out.check != check_of(out))
-      return false;
-    if (out.count == 0 || out.count > max_receives) return false;
-    if (newer(out.confirmed, confirmed_)) {
-      confirmed_ = out.confirmed;
-      release();
+  [[nodiscard]] bool learn(P& path, Epoch epoch) noexcept {
+    CtsSlot const& in = path.block().cts[next_ % window];
+    CtsElement cts;
+    if (!load_cts(in.elements[0], 0, epoch, cts)) return false;
+    on_confirmed(cts.confirmed);
+    Slot& st = steps_[next_ % window];
+    if (st.filled == 0) {
+      st.count = cts.count;
+      st.too_long = 0;
+      st.needs_confirm = cts.needs_confirm != 0;
     }
+    for (std::uint8_t r = 0;;) {
+      targets_[r] = {cts.address, cts.length, cts.keys, cts.tag};
+      if (++r == st.count) break;
+      if (!load_cts(in.elements[r], r, epoch, cts)) return false;
+    }
+    known_ = true;
     return true;
   }
 
   /// Gives waiting sends to the receives of step matched_. True when every receive has its send.
-  template <class P>
-  bool match(P& path, CtsElement const& first, Epoch epoch) noexcept {
+  [[nodiscard]] bool match() noexcept {
     Slot& st = steps_[matched_ % window];
-    if (st.filled == 0) {
-      st.count = first.count;
-      st.too_long = 0;
-    }
-    for (std::uint8_t r = 0; r < first.count; ++r) {
-      if ((st.filled >> r & 1) != 0) continue;
-      CtsElement e = first;
-      if (r != 0 && !load_cts(path, matched_, r, epoch, e)) return false;
-      std::uint16_t const i = requests_.match(e.tag);
+    unsigned filled = st.filled;
+    for (std::uint8_t r = 0; r < st.count; ++r) {
+      if ((filled >> r & 1) != 0) continue;
+      std::uint16_t const i = requests_.match(targets_[r].tag);
       if (i == SendRequests::none) continue;
       st.requests[r] = i;
-      st.filled = static_cast<std::uint8_t>(st.filled | 1u << r);
-      if (requests_[i].from.length > e.length)
+      filled |= 1u << r;
+      if (requests_[i].from.length > targets_[r].length)
         st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
     }
-    if (st.filled != static_cast<std::uint8_t>((1u << first.count) - 1)) return false;
-    st.needs_confirm = first.needs_confirm != 0;
+    st.filled = static_cast<std::uint8_t>(filled);
+    if (filled != (1u << st.count) - 1) return false;
     ++matched_;
     return true;
   }
 
-  [[nodiscard]] bool count_one_part(CtsElement const& first) const noexcept {
-    Slot const& st = steps_[next_ % window];
-    std::uint64_t const bytes = requests_[st.requests[0]].from.length;
-    return first.count == 1 && bytes <= max_message_ && bytes < 2 * min_part && st.too_long == 0;
+  template <class P>
+  Errc write(P& path, PathId id, Epoch epoch) noexcept {
+    Slot& st = steps_[next_ % window];
+    if (st.count == 1 && st.too_long == 0) {
+      Memory const& from = requests_[st.requests[0]].from;
+      if (from.length <= max_message_ && parts_of(from.length, path.queue_count()) == 1)
+        return write_one(path, id, epoch, st, from);
+    }
+    return write_any(path, id, epoch, st);
   }
 
   /// The common step: one receive, one part, one write.
   template <class P>
-  Errc write_simple(P& path, PathId id, Epoch epoch, CtsElement const& cts) noexcept {
-    Slot& st = steps_[next_ % window];
-    Memory const& from = requests_[st.requests[0]].from;
-    std::size_t const queue = next_ % path.queue_count();
-    std::size_t const lane = queue % path.lane_count();
-    auto const qp = static_cast<std::uint8_t>(queue / path.lane_count());
-    if (path.room(lane, qp) < 2) return Errc::would_block;
-    bool const exact = from.length == cts.length;
-    if (!exact && !cursor_.sized) {
-      if (Errc const e = write_sizes(path, epoch, st, 1, lane, qp); e != Errc::ok) return e;
+  Errc write_one(P& path, PathId id, Epoch epoch, Slot& st, Memory const& from) noexcept {
+    std::size_t const queue = path.queue_of(next_);
+    if (!path.has_room(queue, 2)) return Errc::would_block;
+    bool const exact = from.length == targets_[0].length;
+    if (!exact) {
+      begin(st, 1, from.length);
+      if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
     }
-    begin(st, 1, from.length);
-    WorkRequest wr = data_request(path, id, lane, qp, from, cts, 0, from.length);
+    WorkRequest wr = data_request(path, id, queue, from, targets_[0], 0, from.length);
     wr.kind = WorkRequest::Kind::write_with_immediate;
-    wr.immediate =
-        pack(Notify{static_cast<std::uint8_t>(epoch), static_cast<std::uint16_t>(next_), 0, exact});
-    return path.post(lane, wr, Work::data, next_);
+    wr.immediate = notify(epoch, 0, exact);
+    Errc const e = path.post(queue, wr, Work::data, next_);
+    if (e != Errc::ok) [[unlikely]]
+      return e;
+    begin(st, 1, from.length);
+    cursor_ = {};
+    return Errc::ok;
   }
 
   /// Any step: several receives, parts, and writes per part. Goes on where it ran out of room.
   template <class P>
-  Errc write_step(P& path, PathId id, Epoch epoch, CtsElement const& first) noexcept {
-    Slot& st = steps_[next_ % window];
-    std::array<CtsElement, max_receives> cts;
-    cts[0] = first;
+  Errc write_any(P& path, PathId id, Epoch epoch, Slot& st) noexcept {
     std::uint64_t bytes = 0;
     bool exact = st.too_long == 0;
-    for (std::uint8_t r = 0; r < first.count; ++r) {
-      if (r != 0 && !load_cts(path, next_, r, epoch, cts[r])) return Errc::would_block;
+    for (std::uint8_t r = 0; r < st.count; ++r) {
       bytes += carried(st, r);
-      exact = exact && carried(st, r) == cts[r].length;
+      exact = exact && carried(st, r) == targets_[r].length;
     }
     std::uint8_t const parts = parts_of(bytes, path.queue_count());
     begin(st, parts, bytes);
     for (; cursor_.part < parts; ++cursor_.part, cursor_.receive = 0, cursor_.offset = 0) {
-      std::size_t const queue = (next_ + cursor_.part) % path.queue_count();
-      std::size_t const lane = queue % path.lane_count();
-      auto const qp = static_cast<std::uint8_t>(queue / path.lane_count());
-      if (cursor_.part == 0 && !exact && !cursor_.sized) {
-        if (path.room(lane, qp) < 2) return Errc::would_block;
-        if (Errc const e = write_sizes(path, epoch, st, parts, lane, qp); e != Errc::ok) return e;
+      std::size_t const queue = path.queue_of(next_ + cursor_.part);
+      if (cursor_.part == 0 && !exact) {
+        if (!path.has_room(queue, 2)) return Errc::would_block;
+        if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
       }
-      std::uint8_t const last = last_receive(st, parts);
-      for (; cursor_.receive < st.count; ++cursor_.receive, cursor_.offset = 0) {
-        std::uint8_t const r = cursor_.receive;
-        std::uint64_t const stride = part_stride(carried(st, r), parts);
-        std::uint64_t const from = clip(cursor_.part * stride, carried(st, r));
-        std::uint64_t const to = clip((cursor_.part + 1u) * stride, carried(st, r));
-        do {
-          std::uint64_t const left = to - from - cursor_.offset;
-          std::uint64_t const n = left < max_message_ ? left : max_message_;
-          bool const notify = r == last && n == left;
-          if (n == 0 && !notify) break;
-          if (path.room(lane, qp) < 1) return Errc::would_block;
-          WorkRequest wr = data_request(path, id, lane, qp, requests_[st.requests[r]].from, cts[r],
-                                        from + cursor_.offset, n);
-          if (notify) {
-            wr.kind = WorkRequest::Kind::write_with_immediate;
-            wr.immediate = pack(Notify{static_cast<std::uint8_t>(epoch),
-                                       static_cast<std::uint16_t>(next_), cursor_.part, exact});
-          } else {
-            wr.signaled = path.sign_now(lane, qp);
-          }
-          if (Errc const e = path.post(lane, wr, notify ? Work::data : Work::chunk, next_);
-              e != Errc::ok)
-            return e;
-          cursor_.offset += n;
-          if (notify) break;
-        } while (from + cursor_.offset < to);
-        if (r == last) break;
+      if (Errc const e = write_part(path, id, epoch, st, queue, exact); e != Errc::ok) return e;
+    }
+    cursor_ = {};
+    return Errc::ok;
+  }
+
+  /// Every receive's share of the part at the cursor. The last write that has bytes notifies.
+  template <class P>
+  Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st, std::size_t queue,
+                  bool exact) noexcept {
+    std::uint8_t const last = last_receive(st);
+    for (; cursor_.receive <= last; ++cursor_.receive, cursor_.offset = 0) {
+      std::uint8_t const r = cursor_.receive;
+      std::uint64_t const stride = part_stride(carried(st, r), st.parts);
+      std::uint64_t const from = clip(cursor_.part * stride, carried(st, r));
+      std::uint64_t const share = clip(from + stride, carried(st, r)) - from;
+      while (cursor_.offset < share || r == last) {
+        std::uint64_t const n = clip(share - cursor_.offset, max_message_);
+        bool const notifies = r == last && cursor_.offset + n == share;
+        if (!path.has_room(queue, 1)) return Errc::would_block;
+        WorkRequest wr = data_request(path, id, queue, requests_[st.requests[r]].from, targets_[r],
+                                      from + cursor_.offset, n);
+        if (notifies) {
+          wr.kind = WorkRequest::Kind::write_with_immediate;
+          wr.immediate = notify(epoch, cursor_.part, exact);
+        } else {
+          wr.signaled = path.sign_now(queue);
+        }
+        Errc const e = path.post(queue, wr, notifies ? Work::data : Work::chunk, next_);
+        if (e != Errc::ok) return e;
+        cursor_.offset += n;
+        if (notifies) break;
       }
     }
     return Errc::ok;
   }
 
   template <class P>
-  Errc write_sizes(P& path, Epoch epoch, Slot const& st, std::uint8_t parts, std::size_t lane,
-                   std::uint8_t qp) noexcept {
+  Errc write_sizes(P& path, Epoch epoch, Slot const& st, std::size_t queue) noexcept {
+    if (cursor_.sized) return Errc::ok;
     SizeSlot& out = path.block().sizes[next_ % window];
     std::size_t const n = size_elements(st.count);
     for (std::size_t i = 0; i < n; ++i) {
       SizeElement e;
       e.step = next_;
       e.epoch = epoch;
-      e.parts = parts;
+      e.parts = st.parts;
       e.count = st.count;
       e.too_long = st.too_long;
       for (std::size_t k = 0;
@@ -274,25 +297,30 @@ class SendQueue {
       store_record(&out.elements[i], e);
     }
     Errc const e =
-        path.post_record(lane, qp, &out, n * sizeof(SizeElement), Work::chunk, next_, false);
+        path.post_record(queue, &out, n * sizeof(SizeElement), Work::chunk, next_, false);
     cursor_.sized = e == Errc::ok;
     return e;
   }
 
-  /// The request of a piece of data, unsignaled write unless the caller says more.
+  /// The request of a piece of data, a write unless the caller says more.
   template <class P>
-  [[nodiscard]] WorkRequest data_request(P& path, PathId id, std::size_t lane, std::uint8_t qp,
-                                         Memory const& from, CtsElement const& cts,
-                                         std::uint64_t offset, std::uint64_t bytes) const noexcept {
-    static_cast<void>(path);
+  [[nodiscard]] static WorkRequest data_request(P& path, PathId id, std::size_t queue,
+                                                Memory const& from, Target const& to,
+                                                std::uint64_t offset,
+                                                std::uint64_t bytes) noexcept {
+    std::size_t const lane = path.lane_of(queue);
     WorkRequest wr;
-    wr.qp = qp;
     wr.local = from.address + offset;
     wr.length = bytes;
-    wr.remote = cts.address + offset;
-    wr.keys.remote = cts.keys[lane];
+    wr.remote = to.address + offset;
+    wr.keys.remote = to.keys[lane];
     wr.keys.local = from.keys != nullptr ? (*from.keys)[id][lane].local : 0;
     return wr;
+  }
+
+  [[nodiscard]] std::uint32_t notify(Epoch epoch, std::uint8_t part, bool exact) const noexcept {
+    return pack(Notify{static_cast<std::uint8_t>(epoch), static_cast<std::uint16_t>(next_), part,
+                       exact});
   }
 
   void begin(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
@@ -312,9 +340,9 @@ class SendQueue {
   }
 
   /// The last receive that has bytes in the current part: its last write notifies. 0 when none has.
-  [[nodiscard]] std::uint8_t last_receive(Slot const& st, std::uint8_t parts) const noexcept {
+  [[nodiscard]] std::uint8_t last_receive(Slot const& st) const noexcept {
     for (std::uint8_t r = st.count; r-- > 0;) {
-      if (carried(st, r) > cursor_.part * part_stride(carried(st, r), parts)) return r;
+      if (carried(st, r) > cursor_.part * part_stride(carried(st, r), st.parts)) return r;
     }
     return 0;
   }
@@ -348,12 +376,14 @@ class SendQueue {
   Step done_;     ///< Below: completed.
   Step next_;     ///< Next step to write.
   Step matched_;  ///< Next step to give sends to; above next_ only after a rewind.
-  Step high_;     ///< Highest next_ ever: below is a resend.
+  Step high_;     ///< What a rewind left behind: below is a resend.
   Step confirmed_ = 0;
   std::uint64_t max_message_ = ~std::uint64_t{0};
   std::uint64_t resent_bytes_ = 0;
   std::uint64_t resent_steps_ = 0;
   Cursor cursor_;
+  bool known_ = false;  ///< targets_ are those of the step at next_, in this epoch.
+  std::array<Target, max_receives> targets_{};
   std::array<Slot, window> steps_{};
   SendRequests requests_;
 };

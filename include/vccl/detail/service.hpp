@@ -83,4 +83,10 @@ class Service {
   std::thread thread_;
 };
 
+/// In the place of Service where no end needs to be stepped: connections without a backup.
+struct NoService {
+  void run(Time) noexcept {}
+  void stop() noexcept {}
+};
+
 }  // namespace vccl::detail

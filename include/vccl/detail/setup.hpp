@@ -44,7 +44,7 @@ struct FrameHeader {
   Frame kind = Frame::hello;
   Cause cause = Cause::none;  ///< refuse only.
   std::uint32_t bytes = 0;    ///< Payload.
-  std::uint32_t check = 0;    ///< Over the payload.
+  std::uint32_t check = 0;    ///< Over all the rest.
   std::uint64_t session = 0;
 };
 static_assert(sizeof(FrameHeader) == 24);
@@ -74,10 +74,17 @@ struct Offer {
 inline constexpr std::size_t max_frame = sizeof(FrameHeader) + sizeof(Offer);
 static_assert(max_frame <= 4096 && sizeof(ControlFrame) <= sizeof(Offer));
 
-[[nodiscard]] inline std::uint32_t check_bytes(std::span<std::byte const> bytes) noexcept {
-  std::uint64_t h = 0xcbf2'9ce4'8422'2325;  // FNV-1a
-  for (std::byte b : bytes) h = (h ^ static_cast<std::uint8_t>(b)) * 0x100'0000'01b3;
-  return static_cast<std::uint32_t>(h ^ h >> 32);
+/// Checksum over a header (its own `check` left out) and a payload: FNV-1a, folded.
+[[nodiscard]] inline std::uint32_t check_of(FrameHeader h,
+                                            std::span<std::byte const> payload) noexcept {
+  h.check = 0;
+  std::uint64_t sum = 0xcbf2'9ce4'8422'2325;
+  auto const add = [&sum](std::span<std::byte const> bytes) {
+    for (std::byte b : bytes) sum = (sum ^ static_cast<std::uint8_t>(b)) * 0x100'0000'01b3;
+  };
+  add(std::as_bytes(std::span{&h, 1}));
+  add(payload);
+  return static_cast<std::uint32_t>(sum ^ sum >> 32);
 }
 
 /// A frame as it travels.
@@ -95,7 +102,7 @@ inline void write_frame(FrameBuffer& out, Frame kind, std::uint64_t session, con
   h.session = session;
   h.bytes = static_cast<std::uint32_t>(bytes);
   if (bytes != 0) std::memcpy(out.bytes.data() + sizeof h, payload, bytes);
-  h.check = check_bytes({out.bytes.data() + sizeof h, bytes});
+  h.check = check_of(h, {out.bytes.data() + sizeof h, bytes});
   std::memcpy(out.bytes.data(), &h, sizeof h);
   out.size = sizeof h + bytes;
 }
@@ -107,7 +114,7 @@ inline void write_frame(FrameBuffer& out, Frame kind, std::uint64_t session, con
   if (h.magic != Handle::expected_magic || h.version != Handle::expected_version) return false;
   if (h.kind < Frame::hello || h.kind > Frame::control || h.bytes != in.size() - sizeof h)
     return false;
-  return h.check == check_bytes(in.subspan(sizeof h));
+  return h.check == check_of(h, in.subspan(sizeof h));
 }
 
 /// Reads an offer, and refuses numbers that cannot be.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace vccl::detail {
 
@@ -18,10 +19,10 @@ using Words = std::array<std::uint64_t, 8>;
 template <class Record>
 [[nodiscard]] inline Record load_record(const void* from) noexcept {
   static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
-  Words w;
   auto const* p = static_cast<const std::uint64_t*>(from);
-  for (std::size_t i = 0; i < w.size(); ++i) w[i] = __atomic_load_n(p + i, __ATOMIC_ACQUIRE);
-  return std::bit_cast<Record>(w);
+  return [p]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::bit_cast<Record>(Words{__atomic_load_n(p + I, __ATOMIC_ACQUIRE)...});
+  }(std::make_index_sequence<8>{});
 }
 
 /// Stores an element word by word.
@@ -30,7 +31,9 @@ inline void store_record(void* to, Record const& r) noexcept {
   static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
   auto const w = std::bit_cast<Words>(r);
   auto* p = static_cast<std::uint64_t*>(to);
-  for (std::size_t i = 0; i < w.size(); ++i) __atomic_store_n(p + i, w[i], __ATOMIC_RELAXED);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (__atomic_store_n(p + I, w[I], __ATOMIC_RELAXED), ...);
+  }(std::make_index_sequence<8>{});
 }
 
 /// 32-bit checksum of an element whose last four bytes (little endian: the upper half of the last

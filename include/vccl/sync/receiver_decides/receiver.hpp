@@ -214,7 +214,7 @@ class Receiver {
   /// Both ends are in this epoch; when its path works, the outage before it is over.
   constexpr void adopt(bool works) noexcept {
     adopted_ = true;
-    if (works && mode_ == Mode::running) c_.cause = c_.first_cause = Cause::none;
+    if (works && mode_ == Mode::running && c_.ending == Ending::no) c_.cause = c_.first_cause = Cause::none;
   }
 
   constexpr void armed(PathId q, Positions at, Actions& out) noexcept {

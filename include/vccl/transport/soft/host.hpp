@@ -103,6 +103,7 @@ class HostDoor {
   [[nodiscard]] WireAddress address() const noexcept { return address_; }
   /// True with a new pipe; false when nobody waits.
   [[nodiscard]] bool accept(HostPipe& into) noexcept {
+    if (core_ == nullptr) return false;
     std::uint32_t end = Wire::no_end;
     {
       std::scoped_lock const lock{core_->mutex};

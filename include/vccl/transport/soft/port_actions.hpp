@@ -120,9 +120,10 @@ inline void revive_host(Core& core, std::uint32_t host) { core.hosts[host].alive
   return h.alive && h.incarnation == lane.incarnation;
 }
 
-/// Makes all QPs of a lane quiet. RESET also empties the CQ and repairs one that has overrun.
+/// Makes all QPs of a lane quiet. RESET also empties the CQ, repairs one that has overrun, and ends
+/// only when what its QPs wrote has left the bus: nothing of before may land later.
 inline void apply_fence(Core& core, Lane& lane, FenceStep step) {
-  Port const& port = core.ports[lane.port];
+  Port& port = core.ports[lane.port];
   for (QueuePair* qp : lane.qps) {
     if (step == FenceStep::error) {
       to_error(core, *qp);
@@ -133,6 +134,7 @@ inline void apply_fence(Core& core, Lane& lane, FenceStep step) {
     qp->clear();
   }
   if (step == FenceStep::reset) {
+    port.bus.drain();
     lane.cq.clear();
     lane.overrun = false;
   }
