@@ -75,15 +75,17 @@ std::optional<Options> read_options(int argc, char** argv) {
       "each; pulls the cable of the port in use at 30 % and plugs it in again at 60 %.\n"
       "Exit status: 0 the copy is whole, 1 it is not, 2 a bad option, 130 interrupted.",
       "scripts/demo"};
-  app.add_option("FILE", o.file,
-                 "what to copy [the largest file under /usr/lib of at most 512 MB]");
+  app.add_option("FILE", o.file, "what to copy [the largest file under /usr/lib, up to 512 MB]")
+      ->type_name("");
   app.add_option("--bundle", o.bundle_name,
-                 "policies: resilient; no-failback, which stays on the backup;\n"
-                 "no-backup, which has one path only, so that the cable ends the copy [resilient]")
+                 "policies [resilient]: resilient;\n"
+                 "no-failback, which stays on the backup;\n"
+                 "no-backup, which has one path only: the cable ends the copy")
       ->type_name("NAME");
   app.add_option("--faults", faults,
-                 "a fault script (docs/faults.md) instead of the pulled cable; times count from\n"
-                 "the start of the copy, the primary is port0 of host0 and host1")
+                 "a fault script (docs/faults.md) instead of the pulled cable;\n"
+                 "times count from the start of the copy, the primary is\n"
+                 "host0.port0 with host1.port0, the backup the two ports 1")
       ->type_name("FILE");
   app.add_option("--seed", seed, "of what a fault script leaves to chance [1]")->type_name("N");
   app.add_option("--seconds", o.seconds,

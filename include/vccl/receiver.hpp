@@ -74,8 +74,8 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
       set_up();
     if (!this->ready_) [[unlikely]]
       return;
-    this->paths_.with(this->active_,
-                      [&](auto& path) { return this->poll_one(this->active_, path); });
+    this->paths_.with(this->active(),
+                      [&](auto& path) { return this->poll_one(this->active(), path); });
     if (this->may_post_ && queue_.may_announce()) announce();
     if constexpr (resilient) {
       if (this->needs_service()) this->serve(this->now());
@@ -83,9 +83,9 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
 
   void announce() noexcept {
-    this->on_refused(this->paths_.with(this->active_, [&](auto& path) {
-      Errc e = queue_.pump_flushes(path, this->active_);
-      if (e == Errc::ok) e = queue_.announce(path, this->active_, this->epoch_);
+    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
+      Errc e = queue_.pump_flushes(path, this->active());
+      if (e == Errc::ok) e = queue_.announce(path, this->active(), this->epoch_);
       if (e != Errc::ok) return e;
       return path.flush();
     }));

@@ -82,8 +82,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
       set_up();
     if (!this->ready_) [[unlikely]]
       return;
-    this->paths_.with(this->active_,
-                      [&](auto& path) { return this->poll_one(this->active_, path); });
+    this->paths_.with(this->active(),
+                      [&](auto& path) { return this->poll_one(this->active(), path); });
     if (this->may_post_) {
       if (queue_.may_pump()) pump();
     } else if constexpr (resilient) {
@@ -95,8 +95,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
 
   void pump() noexcept {
-    this->on_refused(this->paths_.with(this->active_, [&](auto& path) {
-      Errc const e = queue_.pump(path, this->active_, this->epoch_);
+    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
+      Errc const e = queue_.pump(path, this->active(), this->epoch_);
       if (e != Errc::ok) return e;
       return path.flush();
     }));

@@ -45,10 +45,10 @@ class Bits {
   unsigned used_ = 0;
 };
 
-/// Causes steer nothing; they count only where ends are explored, which compares them.
+/// Causes of paths steer nothing; those of the end are compared, so they count.
 class Key {
  public:
-  Key(Config const& c, State const& s) : config_{c}, state_{s}, causes_{c.ends > 0} {}
+  Key(Config const& c, State const& s) : config_{c}, state_{s} {}
 
   [[nodiscard]] std::uint64_t fingerprint() {
     State const& s = state_;
@@ -62,7 +62,7 @@ class Key {
       epoch(s.sender.next().epoch);
       bits_.put(static_cast<unsigned>(s.sender.next().position), 2);
     }
-    if (causes_) {
+    if (s.sender.common().ending != Ending::no) {
       bits_.put(s.sender.peer_position_is_final());
       bits_.put(static_cast<unsigned>(s.sender.peer_position()), 2);
     }
@@ -104,11 +104,9 @@ class Key {
     drain(c.drain);
     bits_.put(c.path, 2);
     bits_.put(static_cast<unsigned>(c.ending), 2);
-    if (causes_) {
+    if (c.ending != Ending::no) {
       bits_.put(static_cast<unsigned>(c.end_kind), 4);
       bits_.put(static_cast<unsigned>(c.cause), 5);
-      bits_.put(static_cast<unsigned>(c.first_cause), 5);
-      bits_.put(c.fence_failed);
     }
     bits_.put(c.peer_down, 3);
     for (unsigned q = 0; q < config_.paths; ++q) {
@@ -119,7 +117,6 @@ class Key {
       bits_.put(static_cast<unsigned>(p.phase), 3);
       bits_.put(p.probe_asked);
       bits_.put(p.probed);
-      if (causes_) bits_.put(static_cast<unsigned>(p.cause), 5);
     }
   }
 
@@ -133,7 +130,7 @@ class Key {
       bits_.put(n.position, 2);
       bits_.put(n.tail, 2);
       bits_.put(static_cast<unsigned>(n.kind), 4);
-      if (causes_) bits_.put(static_cast<unsigned>(n.cause), 5);
+      bits_.put(static_cast<unsigned>(n.cause), 5);
       bits_.put(n.path, 2);
       bits_.put(n.up, 3);
       bits_.put(n.down, 3);
@@ -168,7 +165,6 @@ class Key {
 
   Config const& config_;
   State const& state_;
-  bool causes_;
   Bits bits_;
 };
 

@@ -184,6 +184,7 @@ inline Note World::note_of_sender(State const& s) const {
   if (n.kind != sync::Kind::drained) n.position = 0, n.drain = 0;
   if (n.kind != sync::Kind::closing) n.tail = 0;
   if (n.kind != sync::Kind::suspect) n.path = 0;
+  if (s.sender.common().ending == Ending::no) n.cause = Cause::none;
   n.quiet = 0;
   return n;
 }
@@ -194,13 +195,17 @@ inline Note World::note_of_receiver(State const& s) const {
   Receiver copy = s.receiver;
   Note n = note_of(copy.snapshot(at_receiver(s)));
   n.tail = 0;
+  if (c_.out_of_band) n.up = 0;
+  if (s.receiver.common().ending != Ending::no) {
+    n.path = 0, n.drain = 0;
+    return n;
+  }
+  n.quiet = 0;
+  n.cause = Cause::none;
   if (s.receiver.adopted()) {
-    n.path = 0;
-    if (c_.ends == 0) n.position = 0;
+    n.path = 0, n.position = 0;
     if (n.kind != sync::Kind::drain) n.drain = 0;
   }
-  if (c_.ends == 0) n.quiet = 0;
-  if (c_.out_of_band) n.up = 0;
   return n;
 }
 
@@ -277,7 +282,9 @@ inline void World::events_of_data(State const& s, Events& out) const {
     if (c_.rings && g.landed < g.posted && sender_live(s, q, g.number)) out.add(K::grant_lands, q);
     bool const has_receive = !is(Mutant::receives_tied_to_steps) || s.receive_on[f.executed % most_steps] == q;
     if (f.executed < f.posted && receiver_live(s, q, f.number) && has_receive) out.add(K::execute, q);
-    if (s.strays[q].next < s.strays[q].end) out.add(K::execute_stray, q);
+    // Without a new packet number what is late fits the queue pair that was made anew.
+    bool const fits = !is(Mutant::no_new_psn) || rc.paths[q].phase == Phase::probing || rc.is_up(static_cast<PathId>(q));
+    if (s.strays[q].next < s.strays[q].end && fits) out.add(K::execute_stray, q);
     if (f.acked < f.executed && sender_live(s, q, f.number)) out.add(K::acknowledge, q);
     if (f.polled < f.executed && rc.is_up(static_cast<PathId>(q)) && f.number == rc.paths[q].number) out.add(K::poll_receiver, q);
   }
@@ -490,7 +497,8 @@ inline void World::hear_sender(State& s, Note n) const {
 
 inline void World::hear_receiver(State& s, Note n, PathId via, bool fresh) const {
   if (is(Mutant::reused_epoch)) n.epoch = 1 + ((n.epoch - 1) & 1u);
-  if (c_.ends == 0 && !newer(n.epoch, s.sender.common().epoch)) n.position = 0;  // Nobody looks at it.
+  bool const is_end = n.kind == sync::Kind::abort || n.kind == sync::Kind::closing || n.kind == sync::Kind::closed;
+  if (!is_end && !newer(n.epoch, s.sender.common().epoch)) n.position = 0;  // Nobody looks at it.
   sender_input(s, [&](auto& m, auto& out) {
     std::uint32_t const last = m.common().peer_sequence;
     m.on_message(message_of(n, fresh ? last + 1 : last), via, at_sender(s), out);
@@ -669,6 +677,10 @@ inline void World::check(State const& s) const {
   // One event costs at most one switch.
   if (rc.epoch - 1 > s.excused) violated("V6: a switch without a fault or a plan");
   if (newer(sc.epoch, rc.epoch)) violated("the sender is ahead of the receiver");
+  if (c_.ends == 0 && sc.ending != Ending::no) {
+    violated(sc.cause == Cause::position_behind ? "V3: the sender has completed a step that the receiver lacks"
+                                                : "V4: the connection ends for no reason");
+  }
   if (sc.ending != Ending::over || rc.ending != Ending::over) return;
 
   if (s.done > s.received && sc.cause != Cause::position_behind) {

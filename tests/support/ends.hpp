@@ -56,6 +56,7 @@ struct Switches {
   bool sender_done = false;     ///< rollback::SenderDone instead of ReceiverPosition.
   bool never_return = false;    ///< failback::Never instead of Probed.
   bool per_connection = false;  ///< health::PerConnection instead of PerPort.
+  bool rnr_is_path_fault = false;
 };
 inline Switches switches;
 

@@ -100,6 +100,8 @@ class EndCore {
 
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] Derived const& self() const noexcept { return static_cast<Derived const&>(*this); }
+  /// The path in use. With one path it is known while compiling.
+  [[nodiscard]] PathId active() const noexcept { return Paths::count == 1 ? PathId{0} : active_; }
   [[nodiscard]] Primary& primary_lane() noexcept { return paths_.template get<0>().lane(0); }
 
   /// The owner's path pays one uncontended exchange; the service thread steps an end between two

@@ -29,7 +29,7 @@ struct PathBlock {
 /// Which work a completion belongs to. Travels in the work request's id.
 enum class Work : std::uint8_t { receive, data, chunk, cts, control, probe, flush };
 
-/// [step 32, sequence 14, queue 4, generation 11, work 3]. The sequence counts what was posted on
+/// [step 32, sequence 16, queue 4, generation 9, work 3]. The sequence counts what was posted on
 /// that send queue, so a completion retires all earlier work, signaled or not.
 struct WorkId {
   Work work = Work::receive;
@@ -38,19 +38,18 @@ struct WorkId {
   std::uint16_t sequence = 0;
   std::uint32_t step = 0;
 };
-inline constexpr std::uint16_t generation_mask = 0x7ff;
-inline constexpr std::uint16_t sequence_mask = 0x3fff;
+inline constexpr std::uint16_t generation_mask = 0x1ff;
 
 [[nodiscard]] constexpr std::uint64_t pack(WorkId w) noexcept {
-  return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 18 |
-         std::uint64_t{w.queue} << 14 | std::uint64_t{w.generation} << 3 |
+  return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 16 |
+         std::uint64_t{w.queue} << 12 | std::uint64_t{w.generation} << 3 |
          static_cast<std::uint64_t>(w.work);
 }
 [[nodiscard]] constexpr WorkId unpack_work(std::uint64_t v) noexcept {
   return {static_cast<Work>(v & 7),
           static_cast<std::uint16_t>(v >> 3 & generation_mask),
-          static_cast<std::uint8_t>(v >> 14 & 15),
-          static_cast<std::uint16_t>(v >> 18 & sequence_mask),
+          static_cast<std::uint8_t>(v >> 12 & 15),
+          static_cast<std::uint16_t>(v >> 16),
           static_cast<std::uint32_t>(v >> 32)};
 }
 
@@ -135,14 +134,14 @@ class Path {
   /// Posts on one queue. `wr` needs everything but its id and QP. The caller has asked has_room().
   Errc post(std::size_t queue, WorkRequest& wr, Work work, Step step) noexcept {
     Queue& q = queues_[queue];
-    auto const sequence = static_cast<std::uint16_t>((q.posted + 1) & sequence_mask);
+    auto const sequence = static_cast<std::uint16_t>(q.posted + 1);
     wr.qp = q.qp;
-    wr.id = q.id | step << 32 | std::uint64_t{sequence} << 18 | static_cast<std::uint64_t>(work);
-    Errc const e = lanes_[q.lane].post(wr);
+    wr.id = q.id | step << 32 | std::uint64_t{sequence} << 16 | static_cast<std::uint64_t>(work);
+    Errc const e = q.on->post(wr);
     if (e == Errc::ok) [[likely]] {
       q.posted = sequence;
       if (wr.signaled) q.signaled = sequence;
-      dirty_ = static_cast<std::uint8_t>(dirty_ | 1u << q.lane);
+      dirty_ = static_cast<std::uint8_t>(dirty_ | q.lane_bit);
     }
     return e;
   }
@@ -199,8 +198,12 @@ class Path {
 
   /// Rings every lane that something was posted on.
   Errc flush() noexcept {
+    if (dirty_ == 0) return Errc::ok;
+    unsigned d = std::exchange(dirty_, std::uint8_t{0});
+    if (d == 1) [[likely]]
+      return lanes_[0].flush();
     Errc worst = Errc::ok;
-    for (unsigned d = std::exchange(dirty_, std::uint8_t{0}); d != 0; d &= d - 1) {
+    for (; d != 0; d &= d - 1) {
       Errc const e = lanes_[static_cast<std::size_t>(std::countr_zero(d))].flush();
       if (e != Errc::ok) worst = e;
     }
@@ -223,10 +226,11 @@ class Path {
   /// Takes what has finished, `handle(Arrival const&)` for each.
   template <class F>
   void poll(F&& handle) noexcept {
-    for (T& l : lanes_) {
-      std::size_t const n = l.poll(batch_);
-      for (std::size_t i = 0; i < n; ++i) take(batch_[i], handle);
-    }
+    std::size_t l = 0;
+    do {
+      std::size_t const n = lanes_[l].poll(batch_);
+      for (Completion const *c = batch_.data(), *end = c + n; c != end; ++c) take(*c, handle);
+    } while (++l < lanes_.size());
   }
 
   /// Every completion that says something has come: of the signaled work, and of every receive.
@@ -274,8 +278,11 @@ class Path {
   void forget() noexcept {
     for (std::size_t i = 0; i < queue_count_; ++i) {
       auto const queue = static_cast<std::uint8_t>(i);
+      std::size_t const lane = i % lanes_.size();
       queues_[i] = {.id = pack(WorkId{.generation = generation_, .queue = queue}),
-                    .lane = static_cast<std::uint8_t>(i % lanes_.size()),
+                    .on = &lanes_[lane],
+                    .lane = static_cast<std::uint8_t>(lane),
+                    .lane_bit = static_cast<std::uint8_t>(1u << lane),
                     .qp = static_cast<std::uint8_t>(i / lanes_.size())};
     }
     dirty_ = 0;
@@ -284,7 +291,9 @@ class Path {
  private:
   struct Queue {
     std::uint64_t id = 0;  ///< What the ids of all its work have in common.
+    T* on = nullptr;
     std::uint8_t lane = 0;
+    std::uint8_t lane_bit = 0;
     std::uint8_t qp = 0;
     std::uint16_t posted = 0;
     std::uint16_t completed = 0;
@@ -292,16 +301,16 @@ class Path {
     std::uint16_t receives = 0;
     /// A signaled completion is still to come.
     [[nodiscard]] bool waits() const noexcept {
-      auto const behind = static_cast<std::uint16_t>((signaled - completed) & sequence_mask);
-      return behind != 0 && behind <= sequence_mask / 2;
+      auto const behind = static_cast<std::uint16_t>(signaled - completed);
+      return behind != 0 && behind <= 0x7fff;
     }
     [[nodiscard]] std::uint16_t used() const noexcept {
-      return static_cast<std::uint16_t>((posted - completed) & sequence_mask);
+      return static_cast<std::uint16_t>(posted - completed);
     }
   };
 
   Errc post_receive(Queue& q) noexcept {
-    Errc const e = lanes_[q.lane].post_receive(q.qp, q.id);
+    Errc const e = q.on->post_receive(q.qp, q.id);
     if (e == Errc::ok) ++q.receives;
     return e;
   }
@@ -309,12 +318,12 @@ class Path {
   template <class F>
   void take(Completion const& c, F& handle) noexcept {
     Arrival const a{unpack_work(c.id), c.status, c.immediate};
-    if (a.id.generation != generation_) [[unlikely]] {
+    Queue& q = queues_[a.id.queue];
+    if (pack(WorkId{.generation = a.id.generation, .queue = a.id.queue}) != q.id) [[unlikely]] {
       ++stale_;  // Of an earlier life of this path: belongs to nothing any more.
       return;
     }
     ++completions_;
-    Queue& q = queues_[a.id.queue];
     if (a.id.work == Work::receive) {
       --q.receives;
       if (c.status == Status::success) static_cast<void>(post_receive(q));

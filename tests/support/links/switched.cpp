@@ -46,7 +46,15 @@ struct SwitchedHealth : health::PerPort {
                                    : health::PerPort::watch(port, now);
   }
 };
+struct SwitchedDetector : Resilient::Detector {
+  Verdict on_completion(Status s, bool address_gone) const noexcept {
+    using Lenient = detect::CompletionStatus<detect::StatusRules{.rnr_is_path_fault = true}>;
+    return switches.rnr_is_path_fault ? Lenient::on_completion(s, address_gone)
+                                      : Resilient::Detector::on_completion(s, address_gone);
+  }
+};
 struct Switched : Resilient {
+  using Detector = SwitchedDetector;
   using Fence = SwitchedFence;
   using Release = SwitchedRelease;
   using Rollback = SwitchedRollback;

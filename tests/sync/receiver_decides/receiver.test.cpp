@@ -540,8 +540,9 @@ TEST_CASE("a fatal fault is told until the sender speaks of the end, and ends wh
   CHECK(r.did(Do::fence, 1));
   CHECK(r.say().kind == Kind::abort);
   CHECK(r.say().quiet == 0);
-  r.hear(s.say());
-  CHECK(r.did(Do::send));
+  CHECK(r.hear(s.say()).did_nothing());
+  s.m.asks = 1;
+  CHECK(r.hear(s.say()).did(Do::answer));
   r.hear(s.say(Kind::abort));
   CHECK_FALSE(r.did(Do::finish));
   CHECK(r.fenced(0).did(Do::send));
@@ -567,8 +568,36 @@ TEST_CASE("fatal faults at both ends at once: this end's cause is the verdict") 
   Peer s;
   r.fatal(Cause::remote_error);
   s.m.cause = Cause::local_error;
+  s.m.asks = 1;
   r.hear(s.say(Kind::fatal));
-  CHECK(r.did(Do::send));
+  CHECK(r.did(Do::answer));
+  CHECK(r.say().cause == Cause::remote_error);
+}
+
+TEST_CASE("a sender that ended alone is answered only when it asks, and its last word is followed") {
+  DrivenReceiver r;
+  Peer s;
+  SUBCASE("while this end is ending too") {
+    r.fatal(Cause::remote_error);
+    s.m.cause = Cause::local_error;
+    CHECK(r.hear(s.say(Kind::fatal)).did_nothing());  // Else both would talk without pause.
+    r.hear(s.say(Kind::abort)).fenced(0).fenced(1);
+    REQUIRE(r.did(Do::finish));
+    CHECK(r.did(Do::finish)->cause == Cause::remote_error);
+  }
+  SUBCASE("while this end knows nothing of it") {
+    s.m.cause = Cause::local_error;
+    r.hear(s.say(Kind::abort)).fenced(0).fenced(1);
+    REQUIRE(r.did(Do::finish));
+    CHECK(r.did(Do::finish)->cause == Cause::local_error);
+  }
+}
+
+TEST_CASE("data that arrives while the connection ends does not change why it ends") {
+  DrivenReceiver r;
+  r.fault(0).fenced(0);
+  r.fatal(Cause::remote_error);
+  r.machine.on_data();
   CHECK(r.say().cause == Cause::remote_error);
 }
 

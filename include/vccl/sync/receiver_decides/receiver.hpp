@@ -63,7 +63,7 @@ class Receiver {
     if (m.kind == Kind::fatal) return on_peer_fatal(m, out);
     if (m.kind == Kind::abort || m.kind == Kind::closing || m.kind == Kind::closed) return on_end(m, at, out);
     if (c_.ending != Ending::no) {
-      out.add({.kind = Action::Kind::send});
+      if (m.asks != 0) out.add({.kind = Action::Kind::answer});
       return;
     }
     if (m.epoch == c_.epoch) adopt(m.kind != Kind::suspect);
@@ -242,27 +242,28 @@ class Receiver {
 
   /// The sender cannot go on. A cause of this end, if there is one already, goes before the sender's.
   constexpr void on_peer_fatal(Message const& m, Actions& out) noexcept {
-    if (c_.ending != Ending::no && c_.end_kind != Kind::abort) {  // Closing, which tells less.
+    if (c_.ending == Ending::no) return c_.end(Ending::asked, Kind::abort, m.cause, out);
+    if (c_.end_kind != Kind::abort) {  // Closing, which tells less.
       c_.ending = Ending::asked;
       c_.end_kind = Kind::abort;
       c_.cause = m.cause;
     }
-    c_.end(Ending::asked, Kind::abort, m.cause, out);
+    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
   }
 
+  /// The sender ends it, or answers our end.
   constexpr void on_end(Message const& m, Positions at, Actions& out) noexcept {
+    bool const behind = m.kind == Kind::closing && newer(m.tail, at.done);
     if (c_.ending != Ending::no) {
       c_.ending = Ending::settled;
-      return settle(out);
-    }
-    bool const behind = m.kind == Kind::closing && newer(m.tail, at.done);
-    // What the sender has completed is in our CQ or being flushed: wait for it, the sender repeats.
-    if (behind && mode_ != Mode::stranded) return;
-    if (behind) {
+    } else if (m.kind == Kind::abort) {
+      c_.end(Ending::settled, Kind::abort, m.cause, out);
+    } else if (behind && mode_ == Mode::stranded) {
       c_.end(Ending::settled, Kind::abort, Cause::position_behind, out);
-    } else {
+    } else if (!behind) {
       c_.end(Ending::settled, Kind::closed, Cause::peer_closed, out);
-    }
+    }  // Else what the sender has completed is in our CQ or being flushed: the sender repeats.
+    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
     settle(out);
   }
 

@@ -280,6 +280,7 @@ class Sender {
   constexpr void finish(Actions& out) noexcept {
     if (c_.ending == Ending::over) return;
     c_.ending = Ending::over;
+    if (c_.end_kind == Kind::fatal) c_.end_kind = Kind::abort;  // It got no verdict: this is it.
     out.add({.kind = Action::Kind::finish, .cause = c_.cause, .final_position = final_position_, .position = position_});
   }
 

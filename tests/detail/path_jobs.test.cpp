@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vccl/detail/path_jobs.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace vccl;
+using namespace vccl::detail;
+using namespace vccl::literals;
+
+namespace {
+/// A path that answers what the test says.
+struct ScriptedPath {
+  Errc error = Errc::ok, reset = Errc::ok, describes = Errc::ok, connects = Errc::ok;
+  bool all_in = true;
+  int forgets = 0, posted = 0;
+  std::size_t lanes = 1;
+
+  Errc fence(FenceStep s) noexcept { return s == FenceStep::error ? error : reset; }
+  bool accounted_for() const noexcept { return all_in; }
+  void forget() noexcept { ++forgets; }
+  std::size_t lane_count() const noexcept { return lanes; }
+  Errc describe(std::uint16_t, std::span<LaneAddress, max_lanes> out) noexcept {
+    for (std::size_t l = 0; l < lanes; ++l) out[l].speed_mbps = 100;
+    return describes;
+  }
+  Errc connect(std::span<LaneAddress const, max_lanes>) noexcept { return connects; }
+  std::size_t write_control_out(ControlFrame const&) noexcept { return 64; }
+  Errc post_control(std::size_t, std::size_t bytes, Work w, bool) noexcept {
+    CHECK(bytes == probe_bytes);
+    CHECK(w == Work::probe);
+    ++posted;
+    return Errc::ok;
+  }
+  Errc flush() noexcept { return Errc::ok; }
+};
+
+struct Bench {
+  PathJobs jobs;
+  ScriptedPath path;
+  JobEnd step(std::int64_t ms) { return jobs.step(0, path, Time{ms * 1'000'000}, 100_ms, 2_s); }
+};
+}  // namespace
+
+TEST_CASE("a fence is error, drain, reset; it ends when all of it is done") {
+  Bench b;
+  b.path.all_in = false;
+  b.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(b.jobs.is_draining(0));
+  CHECK(b.step(0).stage == Stage::none);
+  b.path.all_in = true;
+  JobEnd const e = b.step(1);
+  CHECK(e.stage == Stage::reset);
+  CHECK(e.ok);
+  CHECK(b.path.forgets == 1);
+  CHECK_FALSE(b.jobs.busy(0));
+}
+
+TEST_CASE("a drain that does not end is cut off at its deadline, not before") {
+  Bench b;
+  b.path.all_in = false;
+  b.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(b.step(0).stage == Stage::none);
+  CHECK(b.step(99).stage == Stage::none);
+  CHECK(b.step(100).stage == Stage::reset);
+}
+
+TEST_CASE("a slow fence is waited for; one that hangs or fails is no fence") {
+  Bench slow;
+  slow.path.reset = Errc::would_block;
+  slow.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(slow.step(500).stage == Stage::none);
+  slow.path.reset = Errc::ok;
+  CHECK(slow.step(600).ok);
+
+  Bench hangs;
+  hangs.path.reset = Errc::would_block;
+  hangs.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(hangs.step(1999).stage == Stage::none);
+  JobEnd const h = hangs.step(2000);
+  CHECK(h.stage == Stage::reset);
+  CHECK_FALSE(h.ok);
+
+  Bench fails;
+  fails.path.reset = Errc::failed;
+  fails.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK_FALSE(fails.step(0).ok);
+}
+
+TEST_CASE("going to RESET is enough when going to ERR failed") {
+  Bench b;
+  b.path.error = Errc::failed;
+  b.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(b.step(0).ok);
+}
+
+TEST_CASE("a port that is not usable makes the attempt fail after a while") {
+  Bench b;
+  b.path.describes = Errc::would_block;
+  b.jobs.start(0, Stage::prepare, 4, Time{0});
+  CHECK(b.step(0).stage == Stage::none);
+  JobEnd const e = b.step(PathJobs::prepare_limit.ns / 1'000'000);
+  CHECK(e.stage == Stage::prepare);
+  CHECK_FALSE(e.ok);
+}
+
+TEST_CASE("connecting uses only the address that was offered under the same number") {
+  Bench b;
+  ControlFrame f;
+  b.jobs.set_remote(0, 4, f);
+  b.jobs.start(0, Stage::connect, 5, Time{0});
+  CHECK_FALSE(b.step(0).ok);
+  b.jobs.set_remote(0, 5, f);
+  b.jobs.start(0, Stage::connect, 5, Time{0});
+  CHECK(b.step(0).ok);
+  b.jobs.set_remote(0, 4, f);  // A late answer of an earlier attempt.
+  b.jobs.start(0, Stage::connect, 5, Time{0});
+  CHECK(b.step(0).ok);
+}
+
+TEST_CASE("a fence takes the place of whatever was under way") {
+  Bench b;
+  b.path.describes = Errc::would_block;
+  b.jobs.start(0, Stage::prepare, 4, Time{0});
+  CHECK(b.step(0).stage == Stage::none);
+  b.jobs.start(0, Stage::error, 4, Time{0});
+  CHECK(b.step(1).stage == Stage::reset);
+  CHECK(b.step(2).stage == Stage::none);
+}
+
+TEST_CASE("a probe is answered when every lane's is") {
+  Bench b;
+  b.path.lanes = 2;
+  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
+  CHECK(b.path.posted == 2);
+  CHECK(b.jobs.probing_for(0, Time{7}) == Duration{7});
+  CHECK_FALSE(b.jobs.probe_done(0, 1));
+  CHECK(b.jobs.probe_done(0, 0));
+  CHECK(b.jobs.probing_for(0, Time{9}) == Duration{0});
+  CHECK_FALSE(b.jobs.take_arm_probe(0));
+}
+
+TEST_CASE("an arming probe without an answer ends the attempt after its limit") {
+  Bench b;
+  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, true);
+  CHECK(b.step(PathJobs::probe_limit.ns / 1'000'000 - 1).stage == Stage::none);
+  JobEnd const e = b.step(PathJobs::probe_limit.ns / 1'000'000);
+  CHECK(e.stage == Stage::probe);
+  CHECK_FALSE(e.ok);
+  CHECK(b.step(9999).stage == Stage::none);
+}
+
+TEST_CASE("what comes through meanwhile gives a probe more time") {
+  Bench b;
+  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
+  b.jobs.progress(0, Time{50});
+  CHECK(b.jobs.probing_for(0, Time{60}) == Duration{10});
+}
