@@ -4,10 +4,13 @@ set(VCCL_HEADERS
     include/vccl/connection.hpp
     include/vccl/context.hpp
     include/vccl/detail/end.hpp
+    include/vccl/detail/end_core.hpp
     include/vccl/detail/failback_timer.hpp
     include/vccl/detail/failover.hpp
     include/vccl/detail/lanes.hpp
     include/vccl/detail/listener_core.hpp
+    include/vccl/detail/offers.hpp
+    include/vccl/detail/outage_meter.hpp
     include/vccl/detail/path.hpp
     include/vccl/detail/path_jobs.hpp
     include/vccl/detail/paths.hpp
@@ -15,6 +18,7 @@ set(VCCL_HEADERS
     include/vccl/detail/receive_queue.hpp
     include/vccl/detail/records.hpp
     include/vccl/detail/send_queue.hpp
+    include/vccl/detail/send_requests.hpp
     include/vccl/detail/service.hpp
     include/vccl/detail/setup.hpp
     include/vccl/detail/words.hpp
@@ -85,4 +89,5 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/responder.hpp
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
+    include/vccl/vccl.hpp
 )

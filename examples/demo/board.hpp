@@ -3,11 +3,11 @@
 /// @file
 /// What the two ends of the copy and the director who watches them tell each other.
 
+#include <demo/bandwidth.hpp>
 #include <vccl/connection.hpp>
 #include <vccl/policies/telemetry/event_log.hpp>
 #include <vccl/status.hpp>
 
-#include "bandwidth.hpp"
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -3,14 +3,14 @@
 /// @file
 /// The two ends of the copy, as two programs would have them: this is how vccl is used.
 
+#include <demo/board.hpp>
+#include <demo/files.hpp>
+#include <demo/plan.hpp>
 #include <vccl/connection.hpp>
 #include <vccl/transport/soft/fabric.hpp>
 
 #include <fmt/format.h>
 
-#include "board.hpp"
-#include "files.hpp"
-#include "plan.hpp"
 #include <array>
 #include <cerrno>
 #include <chrono>

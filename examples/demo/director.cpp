@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/director.hpp>
+
+#include <demo/programs.hpp>
+#include <demo/progress.hpp>
 #include <vccl/transport/soft/fabric.hpp>
 #include <vccl/transport/soft/fault_format.hpp>
 
 #include <fmt/format.h>
 
-#include "director.hpp"
-#include "programs.hpp"
-#include "progress.hpp"
 #include <chrono>
 #include <csignal>
 #include <thread>

@@ -3,11 +3,12 @@
 /// @file
 /// Runs a copy: starts both ends, pulls the cable and plugs it in, waits for the failback.
 
-#include "bandwidth.hpp"
-#include "board.hpp"
-#include "files.hpp"
-#include "options.hpp"
-#include "plan.hpp"
+#include <demo/bandwidth.hpp>
+#include <demo/board.hpp>
+#include <demo/files.hpp>
+#include <demo/options.hpp>
+#include <demo/plan.hpp>
+
 #include <array>
 #include <string>
 #include <vector>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/files.hpp>
+
+#include <demo/options.hpp>
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "files.hpp"
-#include "options.hpp"
 #include <array>
 #include <cerrno>
 #include <cstring>

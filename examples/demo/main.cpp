@@ -3,13 +3,14 @@
 /// Copies a file between two hosts while the cable in use is pulled and plugged in again, and
 /// shows what came of it. `scripts/demo --help`.
 
+#include <demo/director.hpp>
+#include <demo/files.hpp>
+#include <demo/options.hpp>
+#include <demo/table.hpp>
+#include <demo/timeline.hpp>
+
 #include <fmt/format.h>
 
-#include "director.hpp"
-#include "files.hpp"
-#include "options.hpp"
-#include "table.hpp"
-#include "timeline.hpp"
 #include <exception>
 #include <filesystem>
 

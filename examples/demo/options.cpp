@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/options.hpp>
+
+#include <demo/files.hpp>
 #include <vccl/transport/soft/fabric.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "files.hpp"
-#include "options.hpp"
 #include <array>
 #include <fstream>
 #include <map>

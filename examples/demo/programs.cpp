@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/programs.hpp>
+
+#include <demo/copy.hpp>
 #include <vccl/policies/failback/never.hpp>
 #include <vccl/sync/receiver_decides.hpp>
 
-#include "copy.hpp"
-#include "programs.hpp"
 #include <exception>
 
 namespace demo {

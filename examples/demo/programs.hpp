@@ -3,12 +3,12 @@
 /// @file
 /// The two programs of the copy, compiled once for each bundle.
 
+#include <demo/board.hpp>
+#include <demo/files.hpp>
+#include <demo/options.hpp>
+#include <demo/plan.hpp>
 #include <vccl/transport/soft/fabric.hpp>
 
-#include "board.hpp"
-#include "files.hpp"
-#include "options.hpp"
-#include "plan.hpp"
 #include <thread>
 
 namespace demo {

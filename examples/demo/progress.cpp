@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/progress.hpp>
+
 #include <fmt/format.h>
 
-#include "progress.hpp"
 #include <algorithm>
 #include <array>
 #include <cstdio>

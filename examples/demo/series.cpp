@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "series.hpp"
+#include <demo/series.hpp>
+
 #include <algorithm>
 #include <cmath>
 

@@ -3,7 +3,8 @@
 /// @file
 /// Bandwidth over time, in pieces that each belong to one path.
 
-#include "director.hpp"
+#include <demo/director.hpp>
+
 #include <vector>
 
 namespace demo {

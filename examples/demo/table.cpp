@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/table.hpp>
+
+#include <demo/progress.hpp>
+
 #include <fmt/format.h>
 
-#include "progress.hpp"
-#include "table.hpp"
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace demo {
 namespace {
@@ -21,16 +24,18 @@ struct Line {
 
 std::vector<Line> lines_of(Report const& report) {
   std::vector<Line> lines;
-  for (Mark const& m : report.marks) lines.push_back({m.at, "network", m.what});
+  auto add = [&](Line l) {
+    lines.insert(std::ranges::upper_bound(lines, l.at, {}, &Line::at), std::move(l));
+  };
+  for (Mark const& m : report.marks) add({m.at, "network", m.what});
   for (Side const& side : report.sides) {
     for (vccl::Event const& e : side.events) {
       // Closing quiets each path; that is worth one line in all.
       if (e.kind == vccl::Event::Kind::path_lost && !vccl::is_path_cause(e.cause)) break;
-      lines.push_back({report.since_start(e.at), e.end == vccl::End::sender ? "sender" : "receiver",
-                       fmt::format("{}, epoch {}, step {}", event_text(e), e.epoch, e.position)});
+      add({report.since_start(e.at), e.end == vccl::End::sender ? "sender" : "receiver",
+           fmt::format("{}, epoch {}, step {}", event_text(e), e.epoch, e.position)});
     }
   }
-  std::ranges::stable_sort(lines, {}, &Line::at);
   return lines;
 }
 

@@ -3,7 +3,7 @@
 /// @file
 /// The numbers of a copy as text.
 
-#include "director.hpp"
+#include <demo/director.hpp>
 
 namespace demo {
 

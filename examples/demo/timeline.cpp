@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <demo/timeline.hpp>
+
+#include <demo/progress.hpp>
+#include <demo/series.hpp>
+
 #include <fmt/format.h>
 
-#include "progress.hpp"
-#include "series.hpp"
-#include "timeline.hpp"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -91,19 +93,21 @@ class Picture {
   [[nodiscard]] double y(double rate) const { return bottom_ - (bottom_ - top_) * rate / highest_; }
   static const char* colour(unsigned path) { return path_colours[path != 0 ? 1 : 0]; }
 
+  void add_label(Label l) {
+    labels_.insert(std::ranges::upper_bound(labels_, l.at, {}, &Label::at), std::move(l));
+  }
   void find_labels() {
     for (Mark const& m : report_.marks) {
-      labels_.push_back({m.at, m.kind == Mark::Kind::harm ? "#dc2626" : "#15803d", m.what});
+      add_label({m.at, m.kind == Mark::Kind::harm ? "#dc2626" : "#15803d", m.what});
     }
     for (std::size_t i = 1; i < pieces_.size(); ++i) {
       bool const returned = pieces_[i].path < pieces_[i - 1].path;
-      labels_.push_back({pieces_[i].from, colour(pieces_[i].path),
-                         fmt::format("{} to the {}", returned ? "failback" : "switch",
-                                     path_name(pieces_[i].path))});
+      add_label({pieces_[i].from, colour(pieces_[i].path),
+                 fmt::format("{} to the {}", returned ? "failback" : "switch",
+                             path_name(pieces_[i].path))});
     }
     if (report_.watched - report_.seconds > 0.05 && report_.failure.empty())
-      labels_.push_back({report_.seconds, "#6b7280", "all bytes are there"});
-    std::ranges::stable_sort(labels_, {}, &Label::at);
+      add_label({report_.seconds, "#6b7280", "all bytes are there"});
   }
 
   void title() {

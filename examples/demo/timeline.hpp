@@ -3,7 +3,8 @@
 /// @file
 /// The copy as a picture: bandwidth over time, coloured by the path in use.
 
-#include "director.hpp"
+#include <demo/director.hpp>
+
 #include <string>
 
 namespace demo {

@@ -16,9 +16,9 @@ struct Event {
     // The world.
     link_down, link_up, sender_detects, receiver_detects,
     // Work that a machine asked for is done.
-    sender_fenced, receiver_fenced, sender_prepared, receiver_prepared, sender_connected, receiver_connected,
+    sender_fenced, receiver_fenced, sender_prepared, receiver_prepared,
     probe_reaches_sender, receiver_probed, sender_probed,
-    sender_prepare_fails, receiver_prepare_fails, sender_connect_fails, receiver_connect_fails,
+    sender_prepare_fails, receiver_prepare_fails,
     sender_probe_fails, receiver_probe_fails,
     // Messages and timers; choice: which of the messages under way.
     deliver_to_receiver, deliver_to_sender, sender_tick, receiver_tick, foreign_message,
@@ -56,15 +56,11 @@ inline std::string words(Event const& e) {
     case K::receiver_fenced: return "R: path" + q + " is quiet";
     case K::sender_prepared: return "S: path" + q + " prepared";
     case K::receiver_prepared: return "R: path" + q + " prepared";
-    case K::sender_connected: return "S: path" + q + " connected";
-    case K::receiver_connected: return "R: path" + q + " connected";
     case K::probe_reaches_sender: return "R's probe of path" + q + " reaches S";
     case K::receiver_probed: return "R: probe of path" + q + " acknowledged";
     case K::sender_probed: return "S: probe of path" + q + " acknowledged";
     case K::sender_prepare_fails: return "S: path" + q + " cannot be prepared";
     case K::receiver_prepare_fails: return "R: path" + q + " cannot be prepared";
-    case K::sender_connect_fails: return "S: path" + q + " cannot be connected";
-    case K::receiver_connect_fails: return "R: path" + q + " cannot be connected";
     case K::sender_probe_fails: return "S: probe of path" + q + " fails";
     case K::receiver_probe_fails: return "R: probe of path" + q + " fails";
     case K::deliver_to_receiver: return "R hears S (" + std::to_string(e.choice) + " older ones lost)";

@@ -37,11 +37,11 @@ class Explorer {
     Outcome out;
     State const first = world_.start();
     std::uint64_t const root = fingerprint(first);
-    seen_.insert(root, 0);
+    seen_.insert(root);
     std::vector<State> level{first};
     while (!level.empty() && found_ == nullptr && seen_.size() < most_states && (config_.depth == 0 || out.levels < config_.depth)) {
-      seen_.reserve(level.size() * 24 + 1024);
-      good_.reserve(level.size() * 24 + 1024);
+      seen_.reserve(level.size() * 3 + (1u << 18));
+      good_.reserve(level.size() * 3 + (1u << 18));
       level = expand(level);
       ++out.levels;
       if (std::getenv("MODEL_VERBOSE") != nullptr) {
@@ -137,8 +137,8 @@ class Explorer {
   Config config_;
   World world_;
   unsigned threads_;
-  Fingerprints seen_;
-  Fingerprints good_;
+  Fingerprints seen_{Fingerprints::Links::yes};
+  Fingerprints good_{Fingerprints::Links::no};
   std::mutex mutex_;
   const char* found_ = nullptr;
   std::uint64_t found_at_ = 0;

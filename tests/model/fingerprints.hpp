@@ -5,8 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
+#include <stdexcept>
 
 namespace vccl::model {
 
@@ -14,15 +14,18 @@ namespace vccl::model {
 /// million states 3 in 10000. Grows between levels only, while nobody inserts.
 class Fingerprints {
  public:
-  explicit Fingerprints(std::size_t slots = 1u << 16) { allocate(slots); }
+  /// Whether to remember for each where it came from.
+  enum class Links : std::uint8_t { no, yes };
+
+  explicit Fingerprints(Links links) : links_{links} { allocate(1u << 16); }
 
   /// True when it was not in there yet.
-  bool insert(std::uint64_t f, std::uint64_t from) {
+  bool insert(std::uint64_t f, std::uint64_t from = 0) {
     for (std::size_t i = f & mask_;; i = (i + 1) & mask_) {
-      std::uint64_t seen = slots_[i].key.load(std::memory_order_relaxed);
-      if (seen == 0 && slots_[i].key.compare_exchange_strong(seen, f, std::memory_order_relaxed)) {
-        slots_[i].from = from;
-        count_.fetch_add(1, std::memory_order_relaxed);
+      std::uint64_t seen = keys_[i].load(std::memory_order_relaxed);
+      if (seen == 0 && keys_[i].compare_exchange_strong(seen, f, std::memory_order_relaxed)) {
+        if (links_ == Links::yes) from_[i] = from;
+        if (count_.fetch_add(1, std::memory_order_relaxed) >= mask_ - mask_ / 8) throw std::length_error("set is full");
         return true;
       }
       if (seen == f) return false;
@@ -30,44 +33,44 @@ class Fingerprints {
   }
   [[nodiscard]] bool contains(std::uint64_t f) const {
     for (std::size_t i = f & mask_;; i = (i + 1) & mask_) {
-      std::uint64_t const seen = slots_[i].key.load(std::memory_order_relaxed);
+      std::uint64_t const seen = keys_[i].load(std::memory_order_relaxed);
       if (seen == f) return true;
       if (seen == 0) return false;
     }
   }
   [[nodiscard]] std::uint64_t from(std::uint64_t f) const {
     for (std::size_t i = f & mask_;; i = (i + 1) & mask_) {
-      if (slots_[i].key.load(std::memory_order_relaxed) == f) return slots_[i].from;
+      if (keys_[i].load(std::memory_order_relaxed) == f) return from_[i];
     }
   }
   [[nodiscard]] std::size_t size() const { return count_.load(std::memory_order_relaxed); }
 
   /// Makes room for `more` beyond what is in there.
   void reserve(std::size_t more) {
-    std::size_t want = (size() + more) * 3 / 2;
+    std::size_t const want = (size() + more) * 4 / 3;
     if (want <= mask_) return;
-    auto old = std::move(slots_);
+    auto const old = std::move(keys_);
+    auto const old_from = std::move(from_);
     std::size_t const old_slots = mask_ + 1;
     std::size_t slots = old_slots;
     while (slots <= want) slots *= 2;
     allocate(slots);
     for (std::size_t i = 0; i < old_slots; ++i) {
-      std::uint64_t const f = old[i].key.load(std::memory_order_relaxed);
-      if (f != 0) insert(f, old[i].from);
+      std::uint64_t const f = old[i].load(std::memory_order_relaxed);
+      if (f != 0) insert(f, links_ == Links::yes ? old_from[i] : 0);
     }
   }
 
  private:
-  struct Slot {
-    std::atomic<std::uint64_t> key{0};
-    std::uint64_t from = 0;
-  };
   void allocate(std::size_t slots) {
-    slots_ = std::make_unique<Slot[]>(slots);
+    keys_ = std::make_unique<std::atomic<std::uint64_t>[]>(slots);
+    if (links_ == Links::yes) from_ = std::make_unique<std::uint64_t[]>(slots);
     mask_ = slots - 1;
     count_.store(0, std::memory_order_relaxed);
   }
-  std::unique_ptr<Slot[]> slots_;
+  Links links_;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> keys_;
+  std::unique_ptr<std::uint64_t[]> from_;
   std::size_t mask_ = 0;
   std::atomic<std::size_t> count_{0};
 };

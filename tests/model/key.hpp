@@ -108,12 +108,14 @@ class Key {
       bits_.put(static_cast<unsigned>(c.end_kind), 4);
       bits_.put(static_cast<unsigned>(c.cause), 5);
     }
-    bits_.put(c.peer_down, 3);
     for (unsigned q = 0; q < config_.paths; ++q) {
       auto const& p = c.paths[q];
       number(q, p.number);
       number(q, p.wanted);
-      if (&c == &state_.sender.common()) number(q, c.peer_numbers[q]);
+      // What the peer said of a path that is up here would have been followed; the rest tells
+      // whether it must still learn something.
+      if (p.phase != Phase::up) bits_.put(c.peer_says_down(static_cast<PathId>(q)));
+      if (&c == &state_.sender.common() && c.is_lost(static_cast<PathId>(q))) number(q, c.peer_numbers[q]);
       bits_.put(static_cast<unsigned>(p.phase), 3);
       bits_.put(p.probe_asked);
       bits_.put(p.probed);
@@ -159,7 +161,7 @@ class Key {
       number(q, g.number);
       bits_.put(g.landed, 2);
       bits_.put(g.posted, 2);
-      for (Epoch e : state_.ring[q]) epoch(e);
+      for (Small e : state_.ring[q]) epoch(e);
     }
   }
 

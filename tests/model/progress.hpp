@@ -55,7 +55,7 @@ class Progress {
   std::uint64_t key(State const& s) const { return Key{c_, s}.fingerprint(); }
 
   const char* remember() {
-    for (std::uint64_t k : path_) good_.insert(k, 0);
+    for (std::uint64_t k : path_) good_.insert(k);
     return nullptr;
   }
 
@@ -124,12 +124,8 @@ class Progress {
       case K::receiver_fenced:
       case K::sender_prepared:
       case K::receiver_prepared:
-      case K::sender_connected:
-      case K::receiver_connected:
       case K::sender_prepare_fails:
       case K::receiver_prepare_fails:
-      case K::sender_connect_fails:
-      case K::receiver_connect_fails:
       case K::sender_probe_fails:
       case K::receiver_probe_fails:
       case K::poll_receiver:

@@ -18,11 +18,14 @@ using sync::receiver_decides::Phase;
 using Sender = sync::receiver_decides::Sender;
 using Receiver = sync::receiver_decides::Receiver;
 
+/// Epochs, re-arm numbers and drain numbers stay small here.
+using Small = std::uint8_t;
+
 /// A message without its sequence number, small.
 struct Note {
-  Epoch epoch = 0;
-  std::uint32_t drain = 0;
-  std::array<std::uint16_t, most_paths> numbers{};
+  Small epoch = 0;
+  Small drain = 0;
+  std::array<Small, most_paths> numbers{};
   std::uint8_t position = 0;
   std::uint8_t tail = 0;
   sync::Kind kind = sync::Kind::state;
@@ -41,7 +44,7 @@ struct Note {
 /// the other end has taken in. Each may be delivered, also again, which makes those before it
 /// stale; those that never are were lost.
 struct Channel {
-  static constexpr int most = 4;
+  static constexpr int most = 3;
   std::array<Note, most> notes{};
   std::uint8_t count = 0;
 
@@ -71,8 +74,8 @@ struct Channel {
 /// Steps below `executed` are in the receiver's memory, in order: go-back-N sends what is beyond
 /// again, and packets that were sent arrive late or never.
 struct Flow {
-  Epoch epoch = 0;
-  std::uint16_t number = 0;
+  Small epoch = 0;
+  Small number = 0;
   std::uint8_t posted = 0;    ///< By the sender's driver.
   std::uint8_t executed = 0;  ///< By the receiver's NIC.
   std::uint8_t acked = 0;     ///< Acknowledged, and seen by the sender's driver.
@@ -82,15 +85,15 @@ struct Flow {
 
 /// Packets that a broken rule lets live on after their queue pair was made quiet.
 struct Stray {
-  Epoch epoch = 0;
+  Small epoch = 0;
   std::uint8_t next = 0;
   std::uint8_t end = 0;
 };
 
 /// CTS records of one use of a path (only with Config::rings).
 struct Grants {
-  Epoch epoch = 0;
-  std::uint16_t number = 0;
+  Small epoch = 0;
+  Small number = 0;
   std::uint8_t landed = 0;
   std::uint8_t posted = 0;
 };
@@ -106,10 +109,10 @@ struct State {
   std::array<Flow, most_paths> flows{};
   std::array<Stray, most_paths> strays{};
   std::array<Grants, most_paths> grants{};
-  std::array<std::array<Epoch, most_steps>, most_paths> ring{};  ///< At the sender: epoch of each step's CTS.
-  std::array<std::uint16_t, most_paths> connected{};  ///< The sender's number that the receiver connected to.
+  std::array<std::array<Small, most_steps>, most_paths> ring{};  ///< At the sender: epoch of each step's CTS.
+  std::array<Small, most_paths> connected{};  ///< The sender's number that the receiver connected to.
   std::array<PathId, most_steps> receive_on{};        ///< Mutant: path that holds the receive of a step.
-  Epoch announced = 0;                                ///< Mutant: newest epoch that was sent once.
+  Small announced = 0;                                ///< Mutant: newest epoch that was sent once.
   std::uint8_t links_down = 0;
   std::uint8_t probe_landed = 0;  ///< The receiver's probe, under its current number.
   // The sender's driver.
@@ -135,7 +138,7 @@ inline State::State(Config const& c)
       repairs{c.repairs},
       ends{c.ends} {
   links_down = static_cast<std::uint8_t>(~unsigned{c.up} & ((1u << c.paths) - 1));
-  for (unsigned q = 0; q < c.paths; ++q) connected[q] = receiver.common().paths[q].number;
+  for (unsigned q = 0; q < c.paths; ++q) connected[q] = static_cast<Small>(receiver.common().paths[q].number);
   receive_on.fill(no_path);
 }
 

@@ -139,9 +139,9 @@ class World {
 
 inline Note note_of(Message const& m) {
   Note n;
-  n.epoch = m.epoch;
-  n.drain = m.drain;
-  for (unsigned q = 0; q < static_cast<unsigned>(most_paths); ++q) n.numbers[q] = m.numbers[q];
+  n.epoch = static_cast<Small>(m.epoch);
+  n.drain = static_cast<Small>(m.drain);
+  for (unsigned q = 0; q < static_cast<unsigned>(most_paths); ++q) n.numbers[q] = static_cast<Small>(m.numbers[q]);
   n.position = static_cast<std::uint8_t>(m.position);
   n.tail = static_cast<std::uint8_t>(m.tail);
   n.kind = m.kind;
@@ -244,14 +244,12 @@ inline void World::events_of_paths(State const& s, Events& out, unsigned q) cons
 
   if (sp.phase == Phase::fencing) out.add(K::sender_fenced, q);
   if (sp.phase == Phase::preparing) out.add(works ? K::sender_prepared : K::sender_prepare_fails, q);
-  if (sp.phase == Phase::connecting) out.add(works ? K::sender_connected : K::sender_connect_fails, q);
   if (sp.phase == Phase::probing && sp.probe_asked) {
     if (receiver_live(s, q, sp.number)) out.add(K::sender_probed, q);
     if (!works || !receiver_live(s, q, sp.number)) out.add(K::sender_probe_fails, q);
   }
   if (rp.phase == Phase::fencing) out.add(K::receiver_fenced, q);
   if (rp.phase == Phase::preparing) out.add(works ? K::receiver_prepared : K::receiver_prepare_fails, q);
-  if (rp.phase == Phase::connecting) out.add(works ? K::receiver_connected : K::receiver_connect_fails, q);
   if (rp.phase == Phase::probing && !rp.probed) {
     bool const landed = (s.probe_landed >> q & 1) != 0;
     bool const live = sender_live(s, q, rp.number) && s.connected[q] == rp.number;
@@ -370,14 +368,6 @@ inline void World::step(State& s, Event const& e) const {
     case K::receiver_prepare_fails:
       receiver_input(s, [&](auto& m, auto& out) { m.on_prepared(q, r_number, e.kind == K::receiver_prepared, out); });
       break;
-    case K::sender_connected:
-    case K::sender_connect_fails:
-      sender_input(s, [&](auto& m, auto& out) { m.on_connected(q, s_number, e.kind == K::sender_connected, out); });
-      break;
-    case K::receiver_connected:
-    case K::receiver_connect_fails:
-      receiver_input(s, [&](auto& m, auto& out) { m.on_connected(q, r_number, e.kind == K::receiver_connected, out); });
-      break;
     case K::sender_probed:
     case K::sender_probe_fails:
       sender_input(s, [&](auto& m, auto& out) { m.on_probed(q, s_number, e.kind == K::sender_probed, out); });
@@ -406,7 +396,7 @@ inline void World::step(State& s, Event const& e) const {
     case K::receiver_tick: receiver_input(s, [](auto& m, auto& out) { m.on_tick(out); }); break;
     case K::foreign_message: {
       Note n = note_of_receiver(s);
-      n.epoch += 1;
+      ++n.epoch;
       n.path = 1;
       n.position = c_.steps;
       hear_receiver(s, n, no_path, true);
@@ -483,12 +473,12 @@ inline void World::step(State& s, Event const& e) const {
 inline void World::hear_sender(State& s, Note n) const {
   if (is(Mutant::unnumbered_answers) && n.arm == sync::Arm::answer) {
     s.connected[n.arm_path] = n.numbers[n.arm_path];
-    n.numbers[n.arm_path] = s.receiver.common().paths[n.arm_path].number;
+    n.numbers[n.arm_path] = static_cast<Small>(s.receiver.common().paths[n.arm_path].number);
   }
   if (is(Mutant::no_drain) && n.kind == sync::Kind::drained) n.position = s.received;
   if (is(Mutant::reused_epoch)) {  // Epochs are counted 1, 2, 1, 2.
     Epoch const mine = s.receiver.common().epoch;
-    n.epoch = ((mine - n.epoch) & 1u) == 0 ? mine : mine - 1;
+    n.epoch = static_cast<Small>(((mine - n.epoch) & 1u) == 0 ? mine : mine - 1);
   }
   receiver_input(s, [&](auto& m, auto& out) {
     m.on_message(message_of(n, m.common().peer_sequence + 1), no_path, at_receiver(s), out);
@@ -496,9 +486,9 @@ inline void World::hear_sender(State& s, Note n) const {
 }
 
 inline void World::hear_receiver(State& s, Note n, PathId via, bool fresh) const {
-  if (is(Mutant::reused_epoch)) n.epoch = 1 + ((n.epoch - 1) & 1u);
+  if (is(Mutant::reused_epoch)) n.epoch = static_cast<Small>(1 + ((n.epoch - 1u) & 1u));
   bool const is_end = n.kind == sync::Kind::abort || n.kind == sync::Kind::closing || n.kind == sync::Kind::closed;
-  if (!is_end && !newer(n.epoch, s.sender.common().epoch)) n.position = 0;  // Nobody looks at it.
+  if (!is_end && n.epoch <= s.sender.common().epoch) n.position = 0;  // Nobody looks at it.
   sender_input(s, [&](auto& m, auto& out) {
     std::uint32_t const last = m.common().peer_sequence;
     m.on_message(message_of(n, fresh ? last + 1 : last), via, at_sender(s), out);
@@ -547,6 +537,9 @@ inline void World::carry_out_sender(State& s, sync::Actions const& out) const {
         if (!is(Mutant::sender_done)) s.done = position;
         break;
       }
+      case sync::Action::Kind::connect:  // Local, and the peer cannot tell it from what is before it.
+        sender_input(s, [&](auto& m, auto& more) { m.on_connected(a.path, a.number, true, more); });
+        break;
       default: break;  // Work that is under way is seen from the phases of the machine.
     }
   }
@@ -558,8 +551,11 @@ inline void World::carry_out_receiver(State& s, sync::Actions const& out) const 
       case sync::Action::Kind::send: say_receiver(s, true); break;
       case sync::Action::Kind::answer: say_receiver(s, false); break;
       case sync::Action::Kind::prepare:
-        s.connected[a.path] = a.number;
+        s.connected[a.path] = static_cast<Small>(a.number);
         s.probe_landed = static_cast<std::uint8_t>(s.probe_landed & ~(1u << a.path));
+        break;
+      case sync::Action::Kind::connect:
+        receiver_input(s, [&](auto& m, auto& more) { m.on_connected(a.path, a.number, true, more); });
         break;
       case sync::Action::Kind::switch_to:
         if (s.received < s.done) violated("V3: the sender has completed a step that the receiver lacks");
@@ -580,7 +576,7 @@ inline void World::say_sender(State& s, bool asks) const {
 inline void World::say_receiver(State& s, bool asks) const {
   if (is(Mutant::switch_sent_once) && !s.receiver.adopted()) {
     if (s.announced == s.receiver.common().epoch) return;
-    s.announced = s.receiver.common().epoch;
+    s.announced = static_cast<Small>(s.receiver.common().epoch);
   }
   Note n = note_of_receiver(s);
   if (!asks) n.asks = 0;
@@ -604,7 +600,7 @@ inline void World::post(State& s) const {
     if (f.executed < f.posted && receiver_live(s, c.path, f.number)) {
       s.strays[c.path] = {f.epoch, f.executed, f.posted};
     }
-    f = {.epoch = c.epoch, .number = number, .posted = s.sent, .executed = s.sent, .acked = s.sent, .polled = s.sent};
+    f = {.epoch = static_cast<Small>(c.epoch), .number = static_cast<Small>(number), .posted = s.sent, .executed = s.sent, .acked = s.sent, .polled = s.sent};
   }
   f.posted = ++s.sent;
 }
@@ -652,7 +648,7 @@ inline void World::grant(State& s) const {
   if (!c_.rings) return;
   Grants& g = s.grants[c.path];
   std::uint16_t const number = c.paths[c.path].number;
-  if (g.epoch != c.epoch || g.number != number) g = {c.epoch, number, s.received, s.received};
+  if (g.epoch != c.epoch || g.number != number) g = {static_cast<Small>(c.epoch), static_cast<Small>(number), s.received, s.received};
   g.posted = granted(s);
 }
 
@@ -717,8 +713,8 @@ inline void World::tidy(State& s) const {
     Grants& g = s.grants[q];
     if (g.landed == g.posted && g.epoch != rc.epoch) g = {};
     if (!sender_live(s, q, g.number) && g.number != rc.paths[q].number) g = {};
-    for (Epoch& e : s.ring[q]) {
-      if (newer(sc.epoch, e)) e = 0;
+    for (Small& e : s.ring[q]) {
+      if (e < sc.epoch) e = 0;
     }
   }
 }

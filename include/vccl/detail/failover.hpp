@@ -40,8 +40,6 @@ class Failover {
     }
   }
 
-  // ---- Inputs from polling
-
   /// A completion failed on path `q`.
   void on_error(Io& io, PathId q, Status s) noexcept {
     if (machine_.common().is_lost(q)) return;  // Flushes of a path that was left are no new faults.
@@ -96,8 +94,6 @@ class Failover {
   /// The confirmed position should reach the sender although no CTS will carry it.
   void ask_send() noexcept { send_pending_ = true; }
 
-  // ---- Time
-
   /// Everything that depends on time. Call about once a millisecond, and whenever urgent().
   void service(Io& io, Time now) noexcept {
     now_ = now;
@@ -116,7 +112,6 @@ class Failover {
 
   [[nodiscard]] bool may_post() const noexcept { return machine_.may_post(); }
   [[nodiscard]] bool drain_asked() const noexcept { return drain_asked_; }
-  [[nodiscard]] Machine const& machine() const noexcept { return machine_; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
   [[nodiscard]] bool ending() const noexcept { return ending_since_.ns != 0; }
 
@@ -150,8 +145,8 @@ class Failover {
     using Kind = sync::Action::Kind;
     switch (a.kind) {
       case Kind::send:
-        send_pending_ = asks_ = true;
-        break;
+        asks_ = true;
+        [[fallthrough]];
       case Kind::answer:
         send_pending_ = true;
         break;

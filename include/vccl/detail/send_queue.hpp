@@ -114,7 +114,8 @@ class SendQueue {
   [[nodiscard]] std::uint64_t resent_steps() const noexcept { return resent_steps_; }
 
  private:
-  struct Slot {
+  // Sizes that are powers of two: the address of a slot is a shift.
+  struct alignas(32) Slot {
     std::array<std::uint16_t, max_receives> requests{};
     std::uint8_t filled = 0;  ///< Bit per receive that has met its send.
     std::uint8_t count = 0;
@@ -134,40 +135,40 @@ class SendQueue {
   };
 
   /// Where a receive of the step at next_ wants its data, as its CTS says.
-  struct Target {
+  struct alignas(64) Target {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     std::array<std::uint32_t, max_lanes> keys{};
     Tag tag{};
   };
 
-  /// Reads an element of the CTS of the step at next_. False when it is not there, or not whole.
-  [[nodiscard]] bool load_cts(CtsElement const& at, std::size_t r, Epoch epoch,
-                              CtsElement& out) const noexcept {
-    if (__atomic_load_n(&at.step, __ATOMIC_RELAXED) != next_) return false;
-    out = load_record<CtsElement>(&at);
-    return out.step == next_ && out.epoch == epoch && out.index == r && out.check == check_of(out) &&
-           out.count != 0 && out.count <= max_receives;
+  /// Is it, as a whole, what the CTS of the step at next_ says of receive `r`.
+  [[nodiscard]] bool is_cts(CtsElement const& e, std::size_t r, Epoch epoch) const noexcept {
+    return e.step == next_ && e.epoch == epoch && e.index == r && e.check == check_of(e) &&
+           e.count != 0 && e.count <= max_receives;
   }
 
-  /// Reads the CTS of the step at next_, once in each epoch.
+  /// Reads the CTS of the step at next_, once in each epoch. False when it is not there, or not
+  /// whole.
   template <class P>
   [[nodiscard]] bool learn(P& path, Epoch epoch) noexcept {
-    CtsSlot const& in = path.block().cts[next_ % window];
-    CtsElement cts;
-    if (!load_cts(in.elements[0], 0, epoch, cts)) return false;
-    on_confirmed(cts.confirmed);
     Slot& st = steps_[next_ % window];
-    if (st.filled == 0) {
-      st.count = cts.count;
-      st.too_long = 0;
-      st.needs_confirm = cts.needs_confirm != 0;
-    }
-    for (std::uint8_t r = 0;;) {
+    std::size_t r = 0;
+    do {
+      CtsElement const& at = path.block().cts[next_ % window].elements[r];
+      if (__atomic_load_n(&at.step, __ATOMIC_RELAXED) != next_) return false;
+      auto const cts = load_record<CtsElement>(&at);
+      if (!is_cts(cts, r, epoch)) return false;
+      if (r == 0) {
+        on_confirmed(cts.confirmed);
+        if (st.filled == 0) {
+          st.count = cts.count;
+          st.too_long = 0;
+          st.needs_confirm = cts.needs_confirm != 0;
+        }
+      }
       targets_[r] = {cts.address, cts.length, cts.keys, cts.tag};
-      if (++r == st.count) break;
-      if (!load_cts(in.elements[r], r, epoch, cts)) return false;
-    }
+    } while (++r < st.count);
     known_ = true;
     return true;
   }
@@ -218,8 +219,11 @@ class SendQueue {
     Errc const e = path.post(queue, wr, Work::data, next_);
     if (e != Errc::ok) [[unlikely]]
       return e;
-    begin(st, 1, from.length);
-    cursor_ = {};
+    if (exact) {
+      start(st, 1, from.length);
+    } else {
+      cursor_ = {};
+    }
     return Errc::ok;
   }
 
@@ -326,6 +330,9 @@ class SendQueue {
   void begin(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
     if (cursor_.begun) return;
     cursor_.begun = true;
+    start(st, parts, bytes);
+  }
+  void start(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
     st.parts = parts;
     st.acked = 0;
     if (next_ < high_) {

@@ -18,7 +18,7 @@ class SendRequests {
   static constexpr std::size_t capacity = 256;  ///< As NCCL's IB transport: 32 steps of 8.
   static constexpr std::uint16_t none = 0xffff;
 
-  struct Entry {
+  struct alignas(64) Entry {
     Memory from;
     Tag tag{};
     std::uint32_t generation = 1;

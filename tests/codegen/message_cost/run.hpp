@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -59,7 +60,8 @@ int message_cost(int argc, char** argv) {
   }
   std::size_t const bytes = std::strtoul(argv[1], nullptr, 10);
   std::size_t const receives = std::strtoul(argv[2], nullptr, 10);
-  static Ends ends;
+  auto const made = std::make_unique<Ends>();
+  Ends& ends = *made;
   std::vector<std::byte> source(bytes * receives), target(bytes * receives);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i % 251 + 1);
   std::vector<Memory> from;
