@@ -38,7 +38,7 @@ class Registration {
         address_{reinterpret_cast<std::uint64_t>(p)},
         length_{n},
         kind_{kind} {
-    paths.each([&]<class T>(auto id, detail::Path<T>& path) {
+    paths.each([&]<class T, detail::Life life>(auto id, detail::Path<T, life>& path) {
       auto& list = std::get<id()>(owned_->lists);
       for (std::size_t l = 0; l < path.lane_count(); ++l) {
         list.emplace(T::register_memory(hosts.get(id), path.port(l), p, n, access, kind));

@@ -25,6 +25,7 @@ enum class Mutant : std::uint8_t {
   one_cts_ring,
   no_new_psn,
   unnumbered_answers,
+  unnumbered_and_unprobed,  ///< The same, and whatever is connected counts as probed.
   no_drain,
   switch_sent_once,
   receives_tied_to_steps,

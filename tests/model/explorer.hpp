@@ -3,9 +3,11 @@
 /// @file
 /// Breadth first through all states of a configuration, so that a counterexample is a shortest one.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -38,19 +40,20 @@ class Explorer {
     State const first = world_.start();
     std::uint64_t const root = fingerprint(first);
     seen_.insert(root);
-    std::vector<State> level{first};
-    while (!level.empty() && found_ == nullptr && seen_.size() < most_states && (config_.depth == 0 || out.levels < config_.depth)) {
-      seen_.reserve(level.size() * 3 + (1u << 18));
-      good_.reserve(level.size() * 3 + (1u << 18));
+    Level level(1);
+    level[0].push_back(first);
+    while (size(level) > 0 && found_ == nullptr && seen_.size() < most_states && (config_.depth == 0 || out.levels < config_.depth)) {
+      seen_.reserve(size(level) * 3 + (1u << 18));
+      good_.reserve(size(level) * 2 + (1u << 18));
       level = expand(level);
       ++out.levels;
       if (std::getenv("MODEL_VERBOSE") != nullptr) {
-        std::fprintf(stderr, "level %u: %zu new, %zu in all, %zu good, %.1f s\n", out.levels, level.size(), seen_.size(), good_.size(),
+        std::fprintf(stderr, "level %u: %zu new, %zu in all, %zu good, %.1f s\n", out.levels, size(level), seen_.size(), good_.size(),
                      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       }
     }
     out.states = seen_.size();
-    out.closed = level.empty() && found_ == nullptr;
+    out.closed = size(level) == 0 && found_ == nullptr;
     out.violated = found_;
     if (found_ != nullptr) out.trace = trace(first, root);
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -60,29 +63,45 @@ class Explorer {
  private:
   std::uint64_t fingerprint(State const& s) const { return Key{config_, s}.fingerprint(); }
 
-  std::vector<State> expand(std::vector<State> const& level) {
-    std::vector<std::vector<State>> parts(threads_);
-    std::atomic<std::size_t> next{0};
+  /// The states of a level, as each thread found them.
+  using Level = std::vector<std::deque<State>>;
+  static std::size_t size(Level const& l) {
+    std::size_t n = 0;
+    for (auto const& part : l) n += part.size();
+    return n;
+  }
+
+  Level expand(Level& level) {
+    Level found(threads_);
+    std::mutex mutex;
+    // Each thread takes the next few states, which are gone when they have been looked at.
+    auto const take = [&](std::vector<State>& few) {
+      std::lock_guard const lock{mutex};
+      few.clear();
+      for (auto& part : level) {
+        while (!part.empty() && few.size() < 256) {
+          few.push_back(part.front());
+          part.pop_front();
+        }
+      }
+      return !few.empty();
+    };
     auto const work = [&](unsigned me) {
-      World world{config_};
+      World const world{config_};
       Progress progress{world, good_};
-      constexpr std::size_t chunk = 64;
-      for (;;) {
-        std::size_t const from = next.fetch_add(chunk);
-        if (from >= level.size()) return;
-        for (std::size_t i = from; i < std::min(from + chunk, level.size()); ++i) visit(level[i], world, progress, parts[me]);
+      std::vector<State> few;
+      while (take(few)) {
+        for (State const& s : few) visit(s, world, progress, found[me]);
       }
     };
     std::vector<std::thread> helpers;
     for (unsigned t = 1; t < threads_; ++t) helpers.emplace_back(work, t);
     work(0);
     for (std::thread& t : helpers) t.join();
-    std::vector<State> all = std::move(parts[0]);
-    for (unsigned t = 1; t < threads_; ++t) all.insert(all.end(), parts[t].begin(), parts[t].end());
-    return all;
+    return found;
   }
 
-  void visit(State const& s, World& world, Progress& progress, std::vector<State>& out) {
+  void visit(State const& s, World const& world, Progress& progress, std::deque<State>& out) {
     std::uint64_t const here = fingerprint(s);
     if (const char* w = progress.check(s); w != nullptr) return found(w, here, {}, true);
     Events events;

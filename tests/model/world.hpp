@@ -245,14 +245,14 @@ inline void World::events_of_paths(State const& s, Events& out, unsigned q) cons
   if (sp.phase == Phase::fencing) out.add(K::sender_fenced, q);
   if (sp.phase == Phase::preparing) out.add(works ? K::sender_prepared : K::sender_prepare_fails, q);
   if (sp.phase == Phase::probing && sp.probe_asked) {
-    if (receiver_live(s, q, sp.number)) out.add(K::sender_probed, q);
+    if (receiver_live(s, q, sp.number) || is(Mutant::unnumbered_and_unprobed)) out.add(K::sender_probed, q);
     if (!works || !receiver_live(s, q, sp.number)) out.add(K::sender_probe_fails, q);
   }
   if (rp.phase == Phase::fencing) out.add(K::receiver_fenced, q);
   if (rp.phase == Phase::preparing) out.add(works ? K::receiver_prepared : K::receiver_prepare_fails, q);
   if (rp.phase == Phase::probing && !rp.probed) {
     bool const landed = (s.probe_landed >> q & 1) != 0;
-    bool const live = sender_live(s, q, rp.number) && s.connected[q] == rp.number;
+    bool const live = (sender_live(s, q, rp.number) && s.connected[q] == rp.number) || is(Mutant::unnumbered_and_unprobed);
     if (landed) out.add(K::receiver_probed, q);
     if (!landed && live) out.add(K::probe_reaches_sender, q);
     if (!works || !live) out.add(K::receiver_probe_fails, q);
@@ -471,7 +471,7 @@ inline void World::step(State& s, Event const& e) const {
 }
 
 inline void World::hear_sender(State& s, Note n) const {
-  if (is(Mutant::unnumbered_answers) && n.arm == sync::Arm::answer) {
+  if ((is(Mutant::unnumbered_answers) || is(Mutant::unnumbered_and_unprobed)) && n.arm == sync::Arm::answer) {
     s.connected[n.arm_path] = n.numbers[n.arm_path];
     n.numbers[n.arm_path] = static_cast<Small>(s.receiver.common().paths[n.arm_path].number);
   }
@@ -669,6 +669,8 @@ inline void World::check(State const& s) const {
     if (f.acked < s.done && f.acked < f.posted && (sender_live(s, q, f.number) || (is(Mutant::no_fence) && s.strays[q].next < s.strays[q].end))) {
       violated("V2: the sender's NIC can still read a buffer that was released");
     }
+    bool const armed = sc.is_up(static_cast<PathId>(q)) && rc.is_up(static_cast<PathId>(q)) && sc.paths[q].number == rc.paths[q].number;
+    if (armed && s.connected[q] != rc.paths[q].number) violated("V4: a path is armed at both ends whose queue pairs do not fit");
   }
   // One event costs at most one switch.
   if (rc.epoch - 1 > s.excused) violated("V6: a switch without a fault or a plan");

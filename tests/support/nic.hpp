@@ -29,7 +29,8 @@ struct Hooks {
   std::function<Errc(PortId, WorkRequest const&)> post;     ///< Not ok: refused with that.
   std::function<void(std::vector<std::byte>&)> message;     ///< Going out; made empty: lost.
   std::function<void(LaneAddress&)> address;                ///< What describe() says.
-  std::array<std::uint64_t, 8> max_message{};               ///< Per port; 0: the fabric's.
+  std::array<std::uint64_t, 8> max_message{};  ///< Per port; 0: the fabric's.
+  std::vector<Completion> late;                ///< What the next poll finds first.
 };
 
 class Pipe {

@@ -166,12 +166,18 @@ bool World::run(Duration limit) {
 }
 
 bool World::run_until(std::size_t steps, Duration limit) {
-  for (Time const end = now() + limit; oldest_receive_ < base_ + steps;) {
-    if (round()) continue;
-    if (now() >= end) return false;
-    pass(end);
-  }
-  return true;
+  return until([&] { return oldest_receive_ >= base_ + steps; }, limit);
+}
+
+Result World::wait(End end, Request r, Duration limit) {
+  Result result;
+  until(
+      [&] {
+        result = ends->test(end, r);
+        return result.done;
+      },
+      limit);
+  return result;
 }
 
 bool World::round() {
@@ -218,6 +224,7 @@ bool World::post_sends() {
   }
   if (stopped_ || next_send_ == steps_.size()) return false;
   std::size_t const n = next_send_;
+  if (n - base_ >= sends_at_most) return false;
   if (n - oldest_send_ >= sources_.size()) return false;
   StepRecord& step = steps_[n];
   std::size_t const r = next_piece_;
@@ -300,8 +307,12 @@ void World::check_received(std::size_t n) {
   std::string const where = "step " + std::to_string(n);
   bool any_long = false;
   for (Piece const& p : step.pieces) any_long = any_long || p.send > p.receive;
+  s.consumed = n;
   if (got.error != Errc::ok && got.error != Errc::message_too_long) {
     stopped_ = true;
+    for (std::size_t r = 0; r < step.pieces.size(); ++r)
+      fill(s.words, offset_of(step.pieces, r, false), step.pieces[r].receive, Owner::consumed, n, r);
+    if (receiver().buffers_unsafe) s.consumed = none;
     return;
   }
   if (got.error != (any_long ? Errc::message_too_long : Errc::ok))
@@ -318,7 +329,6 @@ void World::check_received(std::size_t n) {
       problem(where + " was written beyond its size");
     fill(s.words, at, p.receive, Owner::consumed, n, r);
   }
-  s.consumed = n;
   if (got.error == Errc::ok) ++received_;
 }
 

@@ -56,6 +56,8 @@ struct Start {
 
 class World {
  public:
+  static constexpr std::size_t none = ~std::size_t{0};
+
   /// Listens, accepts and connects, unless told not to; see settle().
   explicit World(Start const& start = {});
   World(World const&) = delete;
@@ -85,6 +87,19 @@ class World {
   /// Until `steps` of the load are received. False after `limit`.
   bool run_until(std::size_t steps, Duration limit = 60_s);
   void stop_posting() { stopped_ = true; }
+  /// Until `condition()`, polling meanwhile. False after `limit`.
+  template <class F>
+  bool until(F condition, Duration limit = 10_s) {
+    for (Time const end = now() + limit; !condition();) {
+      if (round()) continue;
+      if (now() >= end) return false;
+      pass(end);
+    }
+    return true;
+  }
+  /// Polls a request that is not of the load. Not done after `limit`.
+  [[nodiscard]] Result wait(End end, Request r, Duration limit = 60_s);
+  std::size_t sends_at_most = none;  ///< Steps of the load whose sends may be posted.
 
   // ---- What happened
 
@@ -138,7 +153,6 @@ class World {
     Memory memory;
     std::size_t consumed = none;  ///< Target: step whose bytes the consumer keeps in it.
   };
-  static constexpr std::size_t none = ~std::size_t{0};
 
   bool post_receive();
   bool post_sends();

@@ -121,15 +121,15 @@ class EndCore {
   };
 
   template <class P>
-  int poll_one(PathId q, P& path) noexcept {
+  [[gnu::always_inline]] int poll_one(PathId q, P& path) noexcept {
     path.poll([&](Arrival const& a) {
-      if (a.status != Status::success) [[unlikely]] {
-        on_error(q, a.status);
-      } else if (a.id.work == Work::probe) {
-        if constexpr (resilient) failover_.on_probe_done(self(), q, path.lane_of(a.id.queue));
-      } else {
-        self().on_arrival(path, q, a);
+      if (a.status != Status::success) [[unlikely]]
+        return on_error(q, a.status);
+      if constexpr (resilient) {
+        if (a.id.work == Work::probe) [[unlikely]]
+          return failover_.on_probe_done(self(), q, path.lane_of(a.id.queue));
       }
+      self().on_arrival(path, q, a);
     });
     return 0;
   }

@@ -39,6 +39,7 @@ struct WorkId {
   std::uint32_t step = 0;
 };
 inline constexpr std::uint16_t generation_mask = 0x1ff;
+inline constexpr std::uint64_t life_mask = 0xfff8;  ///< Queue and generation.
 
 [[nodiscard]] constexpr std::uint64_t pack(WorkId w) noexcept {
   return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 16 |
@@ -60,8 +61,12 @@ struct Arrival {
   std::uint32_t immediate = 0;
 };
 
+/// How often a path comes up. One that can come up again must tell the completions of its lives
+/// apart, and must know what is still under way when it is fenced.
+enum class Life : std::uint8_t { one, many };
+
 /// One path. Owned by one end of a connection, used by its owner thread only.
-template <Transport T>
+template <Transport T, Life life = Life::many>
 class Path {
  public:
   using Host = typename T::Host;
@@ -140,7 +145,9 @@ class Path {
     Errc const e = q.on->post(wr);
     if (e == Errc::ok) [[likely]] {
       q.posted = sequence;
-      if (wr.signaled) q.signaled = sequence;
+      if constexpr (life == Life::many) {
+        if (wr.signaled) q.signaled = sequence;
+      }
       dirty_ = static_cast<std::uint8_t>(dirty_ | q.lane_bit);
     }
     return e;
@@ -225,7 +232,7 @@ class Path {
 
   /// Takes what has finished, `handle(Arrival const&)` for each.
   template <class F>
-  void poll(F&& handle) noexcept {
+  [[gnu::always_inline]] void poll(F&& handle) noexcept {
     std::size_t l = 0;
     do {
       std::size_t const n = lanes_[l].poll(batch_);
@@ -316,14 +323,16 @@ class Path {
   }
 
   template <class F>
-  void take(Completion const& c, F& handle) noexcept {
+  [[gnu::always_inline]] void take(Completion const& c, F& handle) noexcept {
     Arrival const a{unpack_work(c.id), c.status, c.immediate};
     Queue& q = queues_[a.id.queue];
-    if (pack(WorkId{.generation = a.id.generation, .queue = a.id.queue}) != q.id) [[unlikely]] {
-      ++stale_;  // Of an earlier life of this path: belongs to nothing any more.
-      return;
+    if constexpr (life == Life::many) {
+      if ((c.id & life_mask) != q.id) [[unlikely]] {
+        ++stale_;  // Of an earlier life of this path: belongs to nothing any more.
+        return;
+      }
+      ++completions_;
     }
-    ++completions_;
     if (a.id.work == Work::receive) {
       --q.receives;
       if (c.status == Status::success) static_cast<void>(post_receive(q));

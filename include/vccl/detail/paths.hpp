@@ -36,6 +36,8 @@ class PathSet {
  public:
   static constexpr std::size_t count = sizeof...(Transports);
   static_assert(count <= max_paths, "a connection has at most four paths");
+  /// Without another path to switch to, a path that fails ends the connection.
+  static constexpr Life life = count == 1 ? Life::one : Life::many;
 
   /// Calls `f(path)` for path `q`; every path's answer has the same type.
   template <class F>
@@ -67,7 +69,7 @@ class PathSet {
     }
   }
 
-  std::tuple<Path<Transports>...> paths_;
+  std::tuple<Path<Transports, life>...> paths_;
 };
 
 }  // namespace vccl::detail

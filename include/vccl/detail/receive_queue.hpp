@@ -59,21 +59,19 @@ class ReceiveQueue {
       CtsSlot& out = path.block().cts[announced_ % window];
       for (std::uint8_t r = 0; r < st.count; ++r) {
         Memory const& into = st.ops[r].into;
-        CtsElement e;
-        e.step = announced_;
-        e.address = into.address;
-        e.length = into.length;
-        e.confirmed = received_;
+        CtsElement e{.step = announced_,
+                     .address = into.address,
+                     .length = into.length,
+                     .confirmed = received_,
+                     .tag = st.ops[r].tag,
+                     .epoch = epoch,
+                     .count = st.count,
+                     .index = r,
+                     .needs_confirm = st.flushes};
         if (into.keys != nullptr) {
           for (std::size_t l = 0; l < max_lanes; ++l) e.keys[l] = (*into.keys)[id][l].remote;
         }
-        e.tag = st.ops[r].tag;
-        e.epoch = epoch;
-        e.count = st.count;
-        e.index = r;
-        e.needs_confirm = st.flushes ? 1 : 0;
-        e.check = check_of(e);
-        store_record(&out.elements[r], e);
+        write_cts(out.elements[r], e);
       }
       Errc const e = path.post_record(queue, &out, st.count * sizeof(CtsElement), Work::cts,
                                       announced_, path.sign_now(queue));

@@ -62,6 +62,57 @@ struct CtsElement {
 };
 static_assert(sizeof(CtsElement) == 64);
 
+/// What a bit_cast makes of an element, field by field: so it is made and checked in registers,
+/// where a bit_cast goes through memory. One is written and one read per receive.
+[[nodiscard]] constexpr Words to_words(CtsElement const& e) noexcept {
+  auto const pair = [](std::uint32_t low, std::uint32_t high) {
+    return std::uint64_t{high} << 32 | low;
+  };
+  return {e.step,
+          e.address,
+          e.length,
+          e.confirmed,
+          pair(e.keys[0], e.keys[1]),
+          pair(e.keys[2], e.keys[3]),
+          pair(static_cast<std::uint32_t>(e.tag), e.epoch),
+          pair(std::uint32_t{e.reserved} << 24 | std::uint32_t{e.needs_confirm} << 16 |
+                   std::uint32_t{e.index} << 8 | e.count,
+               e.check)};
+}
+[[nodiscard]] constexpr CtsElement to_cts(Words const& w) noexcept {
+  auto const low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
+  auto const high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
+  return {.step = w[0],
+          .address = w[1],
+          .length = w[2],
+          .confirmed = w[3],
+          .keys = {low(w[4]), high(w[4]), low(w[5]), high(w[5])},
+          .tag = Tag{low(w[6])},
+          .epoch = high(w[6]),
+          .count = static_cast<std::uint8_t>(w[7]),
+          .index = static_cast<std::uint8_t>(w[7] >> 8),
+          .needs_confirm = static_cast<std::uint8_t>(w[7] >> 16),
+          .reserved = static_cast<std::uint8_t>(w[7] >> 24),
+          .check = high(w[7])};
+}
+
+/// Writes an element with its checksum.
+inline void write_cts(CtsElement& to, CtsElement const& e) noexcept {
+  Words w = to_words(e);
+  w[7] |= std::uint64_t{check_of(w)} << 32;
+  store_words(&to, w);
+}
+
+/// Reads the element of receive `index` of a step. False when it is not there, or not whole.
+[[nodiscard]] inline bool read_cts(CtsElement const& from, Step step, std::size_t index,
+                                   Epoch epoch, CtsElement& out) noexcept {
+  if (__atomic_load_n(&from.step, __ATOMIC_RELAXED) != step) return false;
+  Words const w = load_words(&from);
+  out = to_cts(w);
+  return out.step == step && out.epoch == epoch && out.index == index && out.count != 0 &&
+         out.count <= max_receives && out.check == check_of(w);
+}
+
 /// The ring at the sender that a path's CTS go into.
 struct CtsSlot {
   alignas(64) std::array<CtsElement, max_receives> elements;

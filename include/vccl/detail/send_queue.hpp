@@ -135,18 +135,12 @@ class SendQueue {
   };
 
   /// Where a receive of the step at next_ wants its data, as its CTS says.
-  struct alignas(64) Target {
+  struct Target {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     std::array<std::uint32_t, max_lanes> keys{};
     Tag tag{};
   };
-
-  /// Is it, as a whole, what the CTS of the step at next_ says of receive `r`.
-  [[nodiscard]] bool is_cts(CtsElement const& e, std::size_t r, Epoch epoch) const noexcept {
-    return e.step == next_ && e.epoch == epoch && e.index == r && e.check == check_of(e) &&
-           e.count != 0 && e.count <= max_receives;
-  }
 
   /// Reads the CTS of the step at next_, once in each epoch. False when it is not there, or not
   /// whole.
@@ -155,10 +149,9 @@ class SendQueue {
     Slot& st = steps_[next_ % window];
     std::size_t r = 0;
     do {
-      CtsElement const& at = path.block().cts[next_ % window].elements[r];
-      if (__atomic_load_n(&at.step, __ATOMIC_RELAXED) != next_) return false;
-      auto const cts = load_record<CtsElement>(&at);
-      if (!is_cts(cts, r, epoch)) return false;
+      CtsElement cts;
+      if (!read_cts(path.block().cts[next_ % window].elements[r], next_, r, epoch, cts))
+        return false;
       if (r == 0) {
         on_confirmed(cts.confirmed);
         if (st.filled == 0) {
@@ -229,7 +222,7 @@ class SendQueue {
 
   /// Any step: several receives, parts, and writes per part. Goes on where it ran out of room.
   template <class P>
-  Errc write_any(P& path, PathId id, Epoch epoch, Slot& st) noexcept {
+  [[gnu::noinline]] Errc write_any(P& path, PathId id, Epoch epoch, Slot& st) noexcept {
     std::uint64_t bytes = 0;
     bool exact = st.too_long == 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
@@ -282,7 +275,7 @@ class SendQueue {
   }
 
   template <class P>
-  Errc write_sizes(P& path, Epoch epoch, Slot const& st, std::size_t queue) noexcept {
+  [[gnu::noinline]] Errc write_sizes(P& path, Epoch epoch, Slot const& st, std::size_t queue) noexcept {
     if (cursor_.sized) return Errc::ok;
     SizeSlot& out = path.block().sizes[next_ % window];
     std::size_t const n = size_elements(st.count);

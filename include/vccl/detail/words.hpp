@@ -16,24 +16,29 @@ namespace vccl::detail {
 using Words = std::array<std::uint64_t, 8>;
 
 /// Loads an element word by word. A word is never torn; the element may be: check it.
+[[nodiscard]] inline Words load_words(const void* from) noexcept {
+  auto const* p = static_cast<const std::uint64_t*>(from);
+  return [p]<std::size_t... I>(std::index_sequence<I...>) {
+    return Words{__atomic_load_n(p + I, __ATOMIC_ACQUIRE)...};
+  }(std::make_index_sequence<8>{});
+}
 template <class Record>
 [[nodiscard]] inline Record load_record(const void* from) noexcept {
   static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
-  auto const* p = static_cast<const std::uint64_t*>(from);
-  return [p]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::bit_cast<Record>(Words{__atomic_load_n(p + I, __ATOMIC_ACQUIRE)...});
-  }(std::make_index_sequence<8>{});
+  return std::bit_cast<Record>(load_words(from));
 }
 
 /// Stores an element word by word.
-template <class Record>
-inline void store_record(void* to, Record const& r) noexcept {
-  static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
-  auto const w = std::bit_cast<Words>(r);
+inline void store_words(void* to, Words const& w) noexcept {
   auto* p = static_cast<std::uint64_t*>(to);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (__atomic_store_n(p + I, w[I], __ATOMIC_RELAXED), ...);
   }(std::make_index_sequence<8>{});
+}
+template <class Record>
+inline void store_record(void* to, Record const& r) noexcept {
+  static_assert(sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>);
+  store_words(to, std::bit_cast<Words>(r));
 }
 
 /// 32-bit checksum of an element whose last four bytes (little endian: the upper half of the last

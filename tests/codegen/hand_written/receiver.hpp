@@ -109,19 +109,17 @@ class Receiver : public End {
       detail::CtsSlot& out = rings_.cts[announced_ % window];
       for (std::uint8_t r = 0; r < st.count; ++r) {
         Memory const& into = st.ops[r].into;
-        CtsElement e;
-        e.step = announced_;
-        e.address = into.address;
-        e.length = into.length;
-        e.confirmed = received_;
-        e.keys[0] = into.keys != nullptr ? (*into.keys)[0][0].remote : 0;
-        e.tag = st.ops[r].tag;
-        e.epoch = epoch;
-        e.count = st.count;
-        e.index = r;
-        e.needs_confirm = st.flushes ? 1 : 0;
-        e.check = detail::check_of(e);
-        out.elements[r] = e;
+        CtsElement e{.step = announced_,
+                     .address = into.address,
+                     .length = into.length,
+                     .confirmed = received_,
+                     .tag = st.ops[r].tag,
+                     .epoch = epoch,
+                     .count = st.count,
+                     .index = r,
+                     .needs_confirm = st.flushes};
+        if (into.keys != nullptr) e.keys[0] = (*into.keys)[0][0].remote;
+        detail::write_cts(out.elements[r], e);
       }
       Errc const e = post_record(qp, &out, st.count * sizeof(CtsElement), Traffic::cts, announced_,
                                  sign_now(qp));

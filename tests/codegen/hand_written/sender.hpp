@@ -113,25 +113,19 @@ class Sender : public End {
       fail();
   }
 
-  [[nodiscard]] bool load_cts(std::size_t r, CtsElement& out) const noexcept {
-    CtsElement const& at = rings_.cts[next_ % window].elements[r];
-    if (__atomic_load_n(&at.step, __ATOMIC_RELAXED) != next_) return false;
-    out = detail::load_record<CtsElement>(&at);
-    return out.step == next_ && out.epoch == epoch && out.index == r &&
-           out.check == detail::check_of(out) && out.count != 0 && out.count <= max_receives;
-  }
-
   /// Learns where the receives of the next step are.
   [[nodiscard]] bool learn(Slot& st) noexcept {
-    CtsElement cts;
-    if (!load_cts(0, cts)) return false;
-    st.count = cts.count;
-    st.too_long = 0;
-    for (std::uint8_t r = 0;;) {
+    std::size_t r = 0;
+    do {
+      CtsElement cts;
+      if (!detail::read_cts(rings_.cts[next_ % window].elements[r], next_, r, epoch, cts))
+        return false;
+      if (r == 0) {
+        st.count = cts.count;
+        st.too_long = 0;
+      }
       targets_[r] = {cts.address, cts.length, cts.keys[0], cts.tag};
-      if (++r == st.count) break;
-      if (!load_cts(r, cts)) return false;
-    }
+    } while (++r < st.count);
     filled_ = 0;
     return known_ = true;
   }
