@@ -81,10 +81,10 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   /// For test(), which is on the path of every message.
   [[gnu::always_inline]] void progress_here() noexcept {
     if constexpr (resilient) this->polled_ = true;
-    if (!this->settled_) [[unlikely]]
+    if (!this->settled_) [[unlikely]] {
       set_up();
-    if (!this->ready_) [[unlikely]]
-      return;
+      if (!this->ready_) return;
+    }
     this->paths_.with(this->active(),
                       [&](auto& path) { return this->poll_one(this->active(), path); });
     if (this->may_post_) {

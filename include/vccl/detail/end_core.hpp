@@ -127,7 +127,7 @@ class EndCore {
         return on_error(q, a.status);
       if constexpr (resilient) {
         if (a.id.work == Work::probe) [[unlikely]]
-          return failover_.on_probe_done(self(), q, path.lane_of(a.id.queue));
+          return failover_.on_probe_done(self(), q, path.lane_of(a.id));
       }
       self().on_arrival(path, q, a);
     });

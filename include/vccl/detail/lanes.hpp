@@ -37,8 +37,8 @@ class Lanes {
   [[nodiscard]] T* end() noexcept { return begin() + count_; }
 
  private:
-  // A union: nothing is made before emplace(), and a lane is reached as a member is, which raw bytes
-  // with std::launder are not (tests/codegen/thin_calls.cpp).
+  // A union: nothing is made before emplace(), and a lane is reached as a member is, which raw
+  // bytes with std::launder are not (tests/codegen/thin_calls.cpp).
   union {
     T items_[max_lanes];
   };

@@ -47,10 +47,8 @@ inline constexpr std::uint64_t life_mask = 0xfff8;  ///< Queue and generation.
          static_cast<std::uint64_t>(w.work);
 }
 [[nodiscard]] constexpr WorkId unpack_work(std::uint64_t v) noexcept {
-  return {static_cast<Work>(v & 7),
-          static_cast<std::uint16_t>(v >> 3 & generation_mask),
-          static_cast<std::uint8_t>(v >> 12 & 15),
-          static_cast<std::uint16_t>(v >> 16),
+  return {static_cast<Work>(v & 7), static_cast<std::uint16_t>(v >> 3 & generation_mask),
+          static_cast<std::uint8_t>(v >> 12 & 15), static_cast<std::uint16_t>(v >> 16),
           static_cast<std::uint32_t>(v >> 32)};
 }
 
@@ -71,6 +69,29 @@ class Path {
  public:
   using Host = typename T::Host;
   static constexpr std::uint16_t reserve = 8;  ///< Send-queue slots kept for probes and control.
+  static constexpr std::size_t batch = 16;     ///< Completions of a lane that are taken at a time.
+
+  /// The account of one QP.
+  struct alignas(64) Queue {
+    std::uint64_t id = 0;  ///< What the ids of all its work have in common.
+    T* on = nullptr;
+    Keys record_keys{};  ///< Local: of our block. Remote: of the peer's.
+    std::uint16_t posted = 0;
+    std::uint16_t completed = 0;
+    std::uint16_t signaled = 0;  ///< `posted` of the last signaled work.
+    std::uint16_t receives = 0;
+    std::uint8_t lane = 0;
+    std::uint8_t lane_bit = 0;
+    std::uint8_t qp = 0;
+    /// A signaled completion is still to come.
+    [[nodiscard]] bool waits() const noexcept {
+      auto const behind = static_cast<std::uint16_t>(signaled - completed);
+      return behind != 0 && behind <= 0x7fff;
+    }
+    [[nodiscard]] std::uint16_t used() const noexcept {
+      return static_cast<std::uint16_t>(posted - completed);
+    }
+  };
 
   Path() = default;
 
@@ -83,6 +104,7 @@ class Path {
     receives_ = receives;
     qps_ = config.qps;
     most_used_ = static_cast<std::uint16_t>(config.send_depth - reserve);
+    half_used_ = static_cast<std::uint16_t>(config.send_depth / 2);
     for (PortId port : ports) {
       std::size_t const l = lanes_.size();
       config.port = port;
@@ -101,10 +123,8 @@ class Path {
   [[nodiscard]] std::uint8_t qps() const noexcept { return qps_; }
   [[nodiscard]] T& lane(std::size_t i) noexcept { return lanes_[i]; }
   /// The queue that carries the first part of a step. Queue q is QP q / lanes of lane q % lanes.
-  [[nodiscard]] std::size_t queue_of(Step s) const noexcept { return s % queue_count_; }
-  [[nodiscard]] std::uint8_t lane_of(std::size_t queue) const noexcept {
-    return queues_[queue].lane;
-  }
+  [[nodiscard]] Queue& queue_of(Step s) noexcept { return queues_[s % queue_count_]; }
+  [[nodiscard]] std::uint8_t lane_of(WorkId id) const noexcept { return queues_[id.queue].lane; }
   [[nodiscard]] PortId port(std::size_t i) const noexcept { return ports_[i]; }
   [[nodiscard]] PathBlock& block() noexcept { return *block_; }
   [[nodiscard]] Keys block_keys(std::size_t lane) const noexcept {
@@ -121,6 +141,7 @@ class Path {
                   std::array<std::uint32_t, max_lanes> const& keys) noexcept {
     remote_ = address;
     for (std::size_t l = 0; l < max_lanes; ++l) record_keys_[l].remote = keys[l];
+    for (Queue& q : queues_) q.record_keys = record_keys_[q.lane];
   }
 
   /// Address in the peer's block of what stands at `here` in ours.
@@ -132,13 +153,12 @@ class Path {
   // ---- Posting
 
   /// True when a send queue takes `n` more requests, the reserve not counted.
-  [[nodiscard]] bool has_room(std::size_t queue, std::uint16_t n) const noexcept {
-    return queues_[queue].used() + n <= most_used_;
+  [[nodiscard]] bool has_room(Queue const& q, std::uint16_t n) const noexcept {
+    return q.used() + n <= most_used_;
   }
 
   /// Posts on one queue. `wr` needs everything but its id and QP. The caller has asked has_room().
-  Errc post(std::size_t queue, WorkRequest& wr, Work work, Step step) noexcept {
-    Queue& q = queues_[queue];
+  Errc post(Queue& q, WorkRequest& wr, Work work, Step step) noexcept {
     auto const sequence = static_cast<std::uint16_t>(q.posted + 1);
     wr.qp = q.qp;
     wr.id = q.id | step << 32 | std::uint64_t{sequence} << 16 | static_cast<std::uint64_t>(work);
@@ -154,14 +174,14 @@ class Path {
   }
 
   /// Posts a write of `bytes` from our block to the same place in the peer's. Inlined when it fits.
-  Errc post_record(std::size_t queue, const void* record, std::size_t bytes, Work work, Step step,
+  Errc post_record(Queue& q, const void* record, std::size_t bytes, Work work, Step step,
                    bool signaled) noexcept {
-    return post_record(queue, record, mirror(record), bytes, work, step, signaled);
+    return post_record(q, record, mirror(record), bytes, work, step, signaled);
   }
 
   /// Posts what stands in control_out to the peer's control_in, on the lane's first queue.
   Errc post_control(std::size_t lane, std::size_t bytes, Work work, bool signaled) noexcept {
-    return post_record(lane, block_->control_out.data(), mirror(block_->control_in.data()),
+    return post_record(queues_[lane], block_->control_out.data(), mirror(block_->control_in.data()),
                        bytes, work, 0, signaled);
   }
 
@@ -171,12 +191,12 @@ class Path {
   }
   /// Sends a frame in band. One that finds no room is not missed: messages repeat.
   void send_control(ControlFrame const& f) noexcept {
-    static_cast<void>(post_control(0, write_control_out(f), Work::control, sign_now(0)));
+    static_cast<void>(post_control(0, write_control_out(f), Work::control, sign_now(queues_[0])));
     static_cast<void>(flush());
   }
 
-  Errc post_record(std::size_t queue, const void* record, std::uint64_t to, std::size_t bytes,
-                   Work work, Step step, bool signaled) noexcept {
+  Errc post_record(Queue& q, const void* record, std::uint64_t to, std::size_t bytes, Work work,
+                   Step step, bool signaled) noexcept {
     WorkRequest wr;
     wr.kind = WorkRequest::Kind::write;
     wr.traffic = work == Work::data || work == Work::chunk ? Traffic::data
@@ -187,14 +207,13 @@ class Path {
     wr.local = reinterpret_cast<std::uint64_t>(record);
     wr.length = bytes;
     wr.remote = to;
-    wr.keys = record_keys_[queues_[queue].lane];
-    return post(queue, wr, work, step);
+    wr.keys = q.record_keys;
+    return post(q, wr, work, step);
   }
 
   /// True every so often on a queue that only carries unsignaled records, so that it is retired.
-  [[nodiscard]] bool sign_now(std::size_t queue) const noexcept {
-    Queue const& q = queues_[queue];
-    return ((q.posted + 1) & 31) == 0 || q.used() * 2 > most_used_ + reserve;
+  [[nodiscard]] bool sign_now(Queue const& q) const noexcept {
+    return ((q.posted + 1) & 31) == 0 || q.used() > half_used_;
   }
 
   /// Reads a byte of `m` through a lane; its completion is Work::flush for `step`.
@@ -221,7 +240,7 @@ class Path {
   Errc fill_receives() noexcept {
     if (!receives_) return Errc::ok;
     for (std::size_t i = 0; i < queue_count_; ++i) {
-      while (queues_[i].receives < window) {
+      for (std::size_t n = queues_[i].receives; n < window; ++n) {
         if (Errc const e = post_receive(queues_[i]); e != Errc::ok) return e;
       }
     }
@@ -233,11 +252,9 @@ class Path {
   /// Takes what has finished, `handle(Arrival const&)` for each.
   template <class F>
   [[gnu::always_inline]] void poll(F&& handle) noexcept {
-    std::size_t l = 0;
-    do {
-      std::size_t const n = lanes_[l].poll(batch_);
-      for (Completion const *c = batch_.data(), *end = c + n; c != end; ++c) take(*c, handle);
-    } while (++l < lanes_.size());
+    std::size_t n = lanes_[0].poll({batch_.data(), batch});
+    for (std::size_t l = 1; l < lanes_.size(); ++l) n += lanes_[l].poll({batch_.data() + n, batch});
+    for (std::size_t i = 0; i < n; ++i) take(batch_[i], handle);
   }
 
   /// Every completion that says something has come: of the signaled work, and of every receive.
@@ -288,6 +305,7 @@ class Path {
       std::size_t const lane = i % lanes_.size();
       queues_[i] = {.id = pack(WorkId{.generation = generation_, .queue = queue}),
                     .on = &lanes_[lane],
+                    .record_keys = record_keys_[lane],
                     .lane = static_cast<std::uint8_t>(lane),
                     .lane_bit = static_cast<std::uint8_t>(1u << lane),
                     .qp = static_cast<std::uint8_t>(i / lanes_.size())};
@@ -296,29 +314,11 @@ class Path {
   }
 
  private:
-  struct Queue {
-    std::uint64_t id = 0;  ///< What the ids of all its work have in common.
-    T* on = nullptr;
-    std::uint8_t lane = 0;
-    std::uint8_t lane_bit = 0;
-    std::uint8_t qp = 0;
-    std::uint16_t posted = 0;
-    std::uint16_t completed = 0;
-    std::uint16_t signaled = 0;  ///< `posted` of the last signaled work.
-    std::uint16_t receives = 0;
-    /// A signaled completion is still to come.
-    [[nodiscard]] bool waits() const noexcept {
-      auto const behind = static_cast<std::uint16_t>(signaled - completed);
-      return behind != 0 && behind <= 0x7fff;
-    }
-    [[nodiscard]] std::uint16_t used() const noexcept {
-      return static_cast<std::uint16_t>(posted - completed);
-    }
-  };
-
   Errc post_receive(Queue& q) noexcept {
     Errc const e = q.on->post_receive(q.qp, q.id);
-    if (e == Errc::ok) ++q.receives;
+    if constexpr (life == Life::many) {
+      if (e == Errc::ok) ++q.receives;
+    }
     return e;
   }
 
@@ -334,7 +334,7 @@ class Path {
       ++completions_;
     }
     if (a.id.work == Work::receive) {
-      --q.receives;
+      if constexpr (life == Life::many) --q.receives;
       if (c.status == Status::success) static_cast<void>(post_receive(q));
     } else if (a.id.work != Work::flush) {
       q.completed = a.id.sequence;
@@ -344,9 +344,10 @@ class Path {
 
   Lanes<T> lanes_;
   std::array<Queue, max_lanes * max_qps> queues_{};
-  std::array<Completion, 16> batch_{};  ///< Polled into; here, so that it is not made each time.
+  std::array<Completion, batch * max_lanes> batch_{};  ///< Here: not to be made at every poll.
   std::uint16_t generation_ = 0;
   std::uint16_t most_used_ = 0;  ///< Of a send queue: its depth less the reserve.
+  std::uint16_t half_used_ = 0;
   std::uint8_t qps_ = 1;
   std::uint8_t queue_count_ = 0;
   bool receives_ = false;
@@ -354,7 +355,7 @@ class Path {
   std::uint64_t completions_ = 0;
   std::uint64_t stale_ = 0;
   std::uint64_t remote_ = 0;
-  std::array<Keys, max_lanes> record_keys_{};  ///< Local: of our block. Remote: of the peer's.
+  std::array<Keys, max_lanes> record_keys_{};
   PathBlock* block_ = nullptr;
   std::array<PortId, max_lanes> ports_{};
   Lanes<typename T::Registration> registrations_;

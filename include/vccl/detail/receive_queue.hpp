@@ -53,7 +53,7 @@ class ReceiveQueue {
   template <class P>
   Errc announce(P& path, PathId id, Epoch epoch) noexcept {
     while (announced_ < posted_) {
-      std::size_t const queue = path.queue_of(announced_);
+      auto& queue = path.queue_of(announced_);
       if (!path.has_room(queue, 1)) return Errc::ok;
       Slot const& st = steps_[announced_ % window];
       CtsSlot& out = path.block().cts[announced_ % window];
@@ -258,7 +258,7 @@ class ReceiveQueue {
   template <class P>
   static bool lane_carried(P& path, Step s, Slot const& st, std::size_t lane) noexcept {
     for (std::uint8_t k = 0; k < st.parts; ++k) {
-      if (path.lane_of(path.queue_of(s + k)) == lane) return true;
+      if (path.queue_of(s + k).lane == lane) return true;
     }
     return false;
   }

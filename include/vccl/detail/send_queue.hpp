@@ -199,14 +199,14 @@ class SendQueue {
   /// The common step: one receive, one part, one write.
   template <class P>
   Errc write_one(P& path, PathId id, Epoch epoch, Slot& st, Memory const& from) noexcept {
-    std::size_t const queue = path.queue_of(next_);
+    auto& queue = path.queue_of(next_);
     if (!path.has_room(queue, 2)) return Errc::would_block;
     bool const exact = from.length == targets_[0].length;
     if (!exact) {
       begin(st, 1, from.length);
       if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
     }
-    WorkRequest wr = data_request(path, id, queue, from, targets_[0], 0, from.length);
+    WorkRequest wr = data_request(id, queue.lane, from, targets_[0], 0, from.length);
     wr.kind = WorkRequest::Kind::write_with_immediate;
     wr.immediate = notify(epoch, 0, exact);
     Errc const e = path.post(queue, wr, Work::data, next_);
@@ -232,7 +232,7 @@ class SendQueue {
     std::uint8_t const parts = parts_of(bytes, path.queue_count());
     begin(st, parts, bytes);
     for (; cursor_.part < parts; ++cursor_.part, cursor_.receive = 0, cursor_.offset = 0) {
-      std::size_t const queue = path.queue_of(next_ + cursor_.part);
+      auto& queue = path.queue_of(next_ + cursor_.part);
       if (cursor_.part == 0 && !exact) {
         if (!path.has_room(queue, 2)) return Errc::would_block;
         if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
@@ -245,7 +245,7 @@ class SendQueue {
 
   /// Every receive's share of the part at the cursor. The last write that has bytes notifies.
   template <class P>
-  Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st, std::size_t queue,
+  Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st, typename P::Queue& queue,
                   bool exact) noexcept {
     std::uint8_t const last = last_receive(st);
     for (; cursor_.receive <= last; ++cursor_.receive, cursor_.offset = 0) {
@@ -257,7 +257,7 @@ class SendQueue {
         std::uint64_t const n = clip(share - cursor_.offset, max_message_);
         bool const notifies = r == last && cursor_.offset + n == share;
         if (!path.has_room(queue, 1)) return Errc::would_block;
-        WorkRequest wr = data_request(path, id, queue, requests_[st.requests[r]].from, targets_[r],
+        WorkRequest wr = data_request(id, queue.lane, requests_[st.requests[r]].from, targets_[r],
                                       from + cursor_.offset, n);
         if (notifies) {
           wr.kind = WorkRequest::Kind::write_with_immediate;
@@ -275,7 +275,8 @@ class SendQueue {
   }
 
   template <class P>
-  [[gnu::noinline]] Errc write_sizes(P& path, Epoch epoch, Slot const& st, std::size_t queue) noexcept {
+  [[gnu::noinline]] Errc write_sizes(P& path, Epoch epoch, Slot const& st,
+                                     typename P::Queue& queue) noexcept {
     if (cursor_.sized) return Errc::ok;
     SizeSlot& out = path.block().sizes[next_ % window];
     std::size_t const n = size_elements(st.count);
@@ -300,12 +301,9 @@ class SendQueue {
   }
 
   /// The request of a piece of data, a write unless the caller says more.
-  template <class P>
-  [[nodiscard]] static WorkRequest data_request(P& path, PathId id, std::size_t queue,
-                                                Memory const& from, Target const& to,
-                                                std::uint64_t offset,
+  [[nodiscard]] static WorkRequest data_request(PathId id, std::size_t lane, Memory const& from,
+                                                Target const& to, std::uint64_t offset,
                                                 std::uint64_t bytes) noexcept {
-    std::size_t const lane = path.lane_of(queue);
     WorkRequest wr;
     wr.local = from.address + offset;
     wr.length = bytes;
@@ -316,8 +314,8 @@ class SendQueue {
   }
 
   [[nodiscard]] std::uint32_t notify(Epoch epoch, std::uint8_t part, bool exact) const noexcept {
-    return pack(Notify{static_cast<std::uint8_t>(epoch), static_cast<std::uint16_t>(next_), part,
-                       exact});
+    return pack(
+        Notify{static_cast<std::uint8_t>(epoch), static_cast<std::uint16_t>(next_), part, exact});
   }
 
   void begin(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
