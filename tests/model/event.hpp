@@ -46,7 +46,8 @@ struct Events {
 
 inline std::string words(Event const& e) {
   using K = Event::Kind;
-  std::string const q = " " + std::to_string(e.path);
+  std::string q{' '};
+  q += std::to_string(e.path);
   switch (e.kind) {
     case K::link_down: return "link" + q + " goes down";
     case K::link_up: return "link" + q + " comes up";

@@ -24,6 +24,7 @@ class Progress {
 
   /// nullptr, or what is not reached. `log`, if given, gets the events on the way.
   const char* check(State s, std::vector<std::string>* log = nullptr) {
+    if (!promised(s)) return nullptr;
     log_ = log;
     s.to_receiver.clear();
     s.to_sender.clear();
@@ -57,6 +58,17 @@ class Progress {
   const char* remember() {
     for (std::uint64_t k : path_) good_.insert(k);
     return nullptr;
+  }
+
+  /// Messages that need a path get through while one works that both ends have armed.
+  bool promised(State const& s) const {
+    if (c_.out_of_band) return true;
+    for (unsigned q = 0; q < c_.paths; ++q) {
+      auto const& sp = s.sender.common().paths[q];
+      auto const& rp = s.receiver.common().paths[q];
+      if (sp.phase == Phase::up && rp.phase == Phase::up && sp.number == rp.number && World::link_works(s, q)) return true;
+    }
+    return false;
   }
 
   static bool ends(State const& s) {

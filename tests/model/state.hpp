@@ -136,7 +136,8 @@ inline State::State(Config const& c)
       receiver{sync::Start{.session = 1, .paths = c.paths, .up = static_cast<std::uint8_t>(c.up & ((1u << c.paths) - 1))}},
       faults{c.faults},
       repairs{c.repairs},
-      ends{c.ends} {
+      ends{c.ends},
+      excused{static_cast<std::uint8_t>(receiver.has_usable_path() ? 0 : 1)} {
   links_down = static_cast<std::uint8_t>(~unsigned{c.up} & ((1u << c.paths) - 1));
   for (unsigned q = 0; q < c.paths; ++q) connected[q] = static_cast<Small>(receiver.common().paths[q].number);
   receive_on.fill(no_path);

@@ -154,6 +154,8 @@ class SendQueue {
         return false;
       if (r == 0) {
         on_confirmed(cts.confirmed);
+        // The receiver may be a window ahead of what is released here: the slot is still taken.
+        if (next_ - done_ >= window) return false;
         if (st.filled == 0) {
           st.count = cts.count;
           st.too_long = 0;
