@@ -7,6 +7,7 @@ set(VCCL_HEADERS
     include/vccl/detail/end_core.hpp
     include/vccl/detail/failback_timer.hpp
     include/vccl/detail/failover.hpp
+    include/vccl/detail/failover_core.hpp
     include/vccl/detail/lanes.hpp
     include/vccl/detail/listener_core.hpp
     include/vccl/detail/offers.hpp

@@ -19,38 +19,6 @@
 
 namespace demo {
 
-/// An EventLog that may be read while its connection lives (the service thread records too), and
-/// that keeps of a path that stays lost only the first loss, not each attempt to bring it back.
-class Journal {
- public:
-  void record(vccl::Event const& e) noexcept {
-    std::scoped_lock const lock{mutex_};
-    using Kind = vccl::Event::Kind;
-    if (e.path < vccl::max_paths) {
-      State& s = states_[e.path];
-      bool const again = s != State::up && (e.kind == Kind::path_lost || s == State::quiet);
-      if (e.kind == Kind::path_lost && !again) s = State::lost;
-      if (e.kind == Kind::fenced && !again) s = State::quiet;
-      if (e.kind == Kind::rearmed) s = State::up;
-      if (again && (e.kind == Kind::path_lost || e.kind == Kind::fenced)) return;
-    }
-    log_.record(e);
-  }
-  [[nodiscard]] std::vector<vccl::Event> events() const {
-    std::scoped_lock const lock{mutex_};
-    std::vector<vccl::Event> all(log_.size());
-    all.resize(log_.events(all));
-    return all;
-  }
-
- private:
-  enum class State : std::uint8_t { up, lost, quiet };
-  mutable std::mutex mutex_;
-  std::array<State, vccl::max_paths> states_{};
-  vccl::telemetry::EventLog<> log_;
-};
-static_assert(vccl::Telemetry<Journal>);
-
 /// What is known of one end.
 struct Side {
   vccl::ConnectionStatus status;

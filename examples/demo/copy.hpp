@@ -110,7 +110,11 @@ class Half {
     tell(true);
     board_.update(which, [&](Side& side) {
       if (done_ == plan_.steps()) side.sha256 = hash.finish();
-      side.events = end_.telemetry().events();
+      side.events = end_.telemetry([](auto const& t) {
+        std::vector<vccl::Event> all(t.size());
+        all.resize(t.events(all));
+        return all;
+      });
     });
   }
 

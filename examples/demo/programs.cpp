@@ -12,13 +12,13 @@ namespace {
 
 // A bundle is inherited; the line that should be different is shadowed.
 struct Recorded : vccl::Resilient {
-  using Telemetry = Journal;
+  using Telemetry = vccl::telemetry::EventLog<256>;
 };
 struct RecordedNoFailback : Recorded {
   using Failback = vccl::failback::Never;
 };
 struct RecordedNoBackup : vccl::DefaultPolicies {
-  using Telemetry = Journal;
+  using Telemetry = vccl::telemetry::EventLog<256>;
 };
 
 template <class Policies>

@@ -110,6 +110,8 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
 
   friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::receiver,
                                 Receiver>;
+  friend class detail::FailoverCore<typename Link::Sync, typename Link::PoliciesType, End::receiver,
+                                    Receiver>;
 
   [[nodiscard]] sync::Positions positions() const noexcept {
     return {queue_.received(), queue_.announced()};
@@ -128,7 +130,8 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   void begin_close() noexcept { this->failover_.close(*this); }
   /// No CTS will carry the confirmation of what was flushed last: a message does.
   void on_tick() noexcept {
-    if (queue_.confirm_due()) this->failover_.ask_send();
+    bool const of_all = !Link::PoliciesType::Release::on_acknowledgement(false);
+    if (queue_.confirm_due(of_all)) this->failover_.ask_send();
   }
   void count(Counters& c) const noexcept {
     c.steps = queue_.received() - this->route_.first_step;

@@ -88,7 +88,11 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     this->paths_.with(this->active(),
                       [&](auto& path) { return this->poll_one(this->active(), path); });
     if (this->may_post_) {
-      if (queue_.may_pump()) pump();
+      if (queue_.may_pump()) {
+        pump();
+      } else if (queue_.waits_for_confirmation()) {
+        look_for_confirmation();
+      }
     } else if constexpr (resilient) {
       if (this->failover_.drain_asked()) drain();
     }
@@ -103,6 +107,13 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
       if (e != Errc::ok) return e;
       return path.flush();
     }));
+  }
+
+  void look_for_confirmation() noexcept {
+    this->paths_.with(this->active(), [&](auto& path) {
+      queue_.look_for_confirmation(path, this->epoch_);
+      return 0;
+    });
   }
 
   /// Stops at a step boundary and waits for what is on the wire.
@@ -124,6 +135,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
 
   friend class detail::Failover<typename Link::Sync, typename Link::PoliciesType, End::sender,
                                 Sender>;
+  friend class detail::FailoverCore<typename Link::Sync, typename Link::PoliciesType, End::sender,
+                                    Sender>;
 
   [[nodiscard]] sync::Positions positions() const noexcept {
     return {queue_.done(), queue_.next()};

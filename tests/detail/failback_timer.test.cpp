@@ -67,6 +67,21 @@ TEST_CASE("a path that never returns by policy is still tried while stranded") {
   CHECK_FALSE(t.trusted(1, Time{(3600_s).ns}));
 }
 
+TEST_CASE("while the local port is down nothing is tried; when it comes up the delay starts over") {
+  Timer t;
+  t.lost(0, Time{0}, 0);
+  for (int i = 0; i < 10; ++i) {
+    t.begin(0, Time{0}, 0);
+    t.count_attempt(0);
+  }
+  t.port(0, true, Time{0}, 0);
+  CHECK_FALSE(t.due(0, Time{(3600_s).ns}, false, 50_ms));
+  CHECK_FALSE(t.due(0, Time{(3600_s).ns}, true, 50_ms));
+  t.port(0, false, Time{(3600_s).ns}, 0);
+  CHECK_FALSE(t.due(0, Time{(3600_s).ns} + 199_ms, false, 50_ms));
+  CHECK(t.due(0, Time{(3600_s).ns} + 200_ms, false, 50_ms));
+}
+
 TEST_CASE("an attempt is given up after its limit") {
   Timer t;
   t.begin(0, Time{5}, 0);

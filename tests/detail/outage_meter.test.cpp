@@ -12,7 +12,7 @@ TEST_CASE("an outage lasts from the stop to the first step beyond the switch") {
   OutageMeter m;
   m.stopped(Time{100});
   m.stopped(Time{150});  // A second fault is the same outage.
-  m.resumed(7);
+  m.resumed(7, false);
   static_cast<void>(m.update(Time{200}, 7, true, true, 1));
   CHECK(m.last() == Duration{0});
   static_cast<void>(m.update(Time{300}, 8, true, true, 1));
@@ -43,6 +43,14 @@ TEST_CASE("an answered probe ends the dark time") {
   static_cast<void>(m.update(Time{10}, 3, false, true, 0));
   m.alive();
   CHECK(m.update(Time{500}, 3, false, true, 0) == Duration{0});
+}
+
+TEST_CASE("a planned switch is no outage") {
+  OutageMeter m;
+  m.stopped(Time{100});
+  m.resumed(7, true);
+  static_cast<void>(m.update(Time{300}, 8, true, true, 0));
+  CHECK(m.last() == Duration{0});
 }
 
 TEST_CASE("time on a backup adds up") {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vccl/detail/path.hpp>
 
-#include <doctest/doctest.h>
-
 #include <detail/scripted_lane.hpp>
+#include <doctest/doctest.h>
 
 #include <memory>
 #include <vector>
@@ -112,9 +111,7 @@ TEST_CASE("a send queue has room up to its depth less the reserve") {
   }
   CHECK(b.has_room(0, 0));
   CHECK_FALSE(b.has_room(0, 1));
-  SUBCASE("asking for several needs room for all of them") {
-    CHECK_FALSE(b.has_room(0, 2));
-  }
+  SUBCASE("asking for several needs room for all of them") { CHECK_FALSE(b.has_room(0, 2)); }
   SUBCASE("a probe still goes out") {
     CHECK(b.path.post_control(0, probe_bytes, Work::probe, true) == Errc::ok);
   }
@@ -134,6 +131,23 @@ TEST_CASE("a completion retires all that was posted on its queue before") {
   b.poll();
   CHECK(b.has_room(0, 10));
   CHECK_FALSE(b.has_room(0, 11));
+}
+
+TEST_CASE("a poll takes a batch of every lane, and leaves the rest for the next") {
+  Bench b{2};
+  for (std::size_t i = 0; i < 20; ++i) {
+    CHECK(b.post(0, true) == Errc::ok);
+    complete(b.host, i);
+  }
+  CHECK(b.post(1, true) == Errc::ok);
+  complete(b.host, 20);
+  b.poll();
+  CHECK(b.arrivals.size() == 17);
+  CHECK(b.arrivals.back().id.queue == 1);
+  b.poll();
+  CHECK(b.arrivals.size() == 21);
+  b.poll();
+  CHECK(b.arrivals.size() == 21);
 }
 
 TEST_CASE("a failed completion retires as well") {
@@ -468,6 +482,41 @@ TEST_CASE("what an earlier life of the path left behind counts as stale, and for
   complete(b.host, 1);
   b.poll();
   CHECK(b.arrivals.size() == 1);
+}
+
+TEST_CASE("a new life writes its records where the old one did") {
+  Bench b{2};
+  std::array<LaneAddress, max_lanes> out{};
+  CHECK(b.path.describe(2, out) == Errc::ok);
+  CHECK(b.path.post_record(b.queue(1), &b.block->cts[3], 64, Work::cts, 3, false) == Errc::ok);
+  CHECK(b.last().remote == reinterpret_cast<std::uint64_t>(&b.peer->cts[3]));
+  CHECK(b.last().keys.remote == 501);
+}
+
+TEST_CASE("a path that lives once keeps the account of its send queue, and refills") {
+  ScriptedHost host;
+  auto block = std::make_unique<PathBlock>();
+  Path<ScriptedLane, Life::one> path;
+  std::array const port{PortId{0}};
+  LaneConfig c;
+  c.send_depth = depth;
+  path.open(host, port, c, *block, true);
+  std::array<LaneAddress, max_lanes> out{};
+  CHECK(path.describe(1, out) == Errc::ok);
+  auto& queue = path.queue_of(0);
+  for (int i = 0; i < depth - 8; ++i) {
+    WorkRequest wr;
+    CHECK(path.post(queue, wr, Work::data, 0) == Errc::ok);
+  }
+  CHECK_FALSE(path.has_room(queue, 1));
+  complete(host, 6);
+  host.lanes[0]->notify(0, 5);
+  int arrivals = 0;
+  path.poll([&](Arrival const&) { ++arrivals; });
+  CHECK(arrivals == 2);
+  CHECK(path.has_room(queue, 7));
+  CHECK_FALSE(path.has_room(queue, 8));
+  CHECK(host.lanes[0]->receives[0].size() == window);
 }
 
 TEST_CASE("lives are told apart over the end of the 9-bit generation") {

@@ -67,9 +67,11 @@ class LinkEnds final : public Ends {
   std::vector<Event> events(End end) override {
     return with(end, [](auto& e) {
       std::vector<Event> all;
-      if constexpr (requires { e.telemetry().size(); }) {
-        for (std::size_t i = 0; i < e.telemetry().size(); ++i) all.push_back(e.telemetry()[i]);
-      }
+      e.telemetry([&](auto const& t) {
+        if constexpr (requires { t.size(); }) {
+          for (std::size_t i = 0; i < t.size(); ++i) all.push_back(t[i]);
+        }
+      });
       return all;
     });
   }

@@ -84,6 +84,13 @@ class EndBase : public EndCore<Derived, Link, end> {
     return s;
   }
 
+  /// Calls `f(telemetry)` while nothing records. Any thread; with NoSync: the owner's.
+  template <class F>
+  decltype(auto) telemetry(F&& f) {
+    Guard const guard{*this};
+    return f(std::as_const(this->telemetry_));
+  }
+
   /// Ends the connection in good order: a sender's writes under way get their time, the peer is
   /// told. Where time passes by itself it waits for that, at most 2 s; elsewhere closed() tells.
   /// Any thread.

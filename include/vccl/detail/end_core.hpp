@@ -85,7 +85,6 @@ class EndCore {
                        .position = self().positions().done,
                        .at = now()});
   }
-  [[nodiscard]] typename Policies::Telemetry& telemetry() noexcept { return telemetry_; }
 
  protected:
   /// Opens every path's lanes and the memory that their records need. Throws SetupError.

@@ -32,10 +32,21 @@ class FailbackTimer {
     entries_[q].good_since = now;
     entries_[q].probe_at = now + Policy::good_for() / 4;
   }
+  /// What is known of the path's local port. While it is down no attempt is due; when it comes up
+  /// the delay starts over.
+  void port(PathId q, bool down, Time now, std::uint32_t random) noexcept {
+    Entry& e = entries_[q];
+    if (e.port_down && !down) {
+      e.attempts = 0;
+      e.lost_at = now;
+      e.retry_at = now + Policy::probe_after(0, random);
+    }
+    e.port_down = down;
+  }
   /// True when it is time for another attempt. While stranded every path is tried at `soon`.
   [[nodiscard]] bool due(PathId q, Time now, bool stranded, Duration soon) const noexcept {
     Entry const& e = entries_[q];
-    if (e.up) return false;
+    if (e.up || e.port_down) return false;
     if (stranded) return now >= (e.retry_at < e.lost_at + soon ? e.retry_at : e.lost_at + soon);
     return Policy::returns() && now >= e.retry_at;
   }
@@ -72,6 +83,7 @@ class FailbackTimer {
   struct Entry {
     bool up = false;
     bool counted = false;
+    bool port_down = false;
     std::uint32_t attempts = 0;
     Time retry_at, lost_at, began, good_since, probe_at;
   };

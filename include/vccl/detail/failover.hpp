@@ -1,286 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// Drives a machine: turns what it asks into fences, arms, probes, messages; and time into inputs.
+/// Turns the passing of time into inputs of a machine: ports watched, waits, outages, failback.
 
-#include <vccl/concepts.hpp>
-#include <vccl/detail/failback_timer.hpp>
-#include <vccl/detail/outage_meter.hpp>
-#include <vccl/detail/path_jobs.hpp>
-#include <vccl/detail/records.hpp>
-#include <vccl/status.hpp>
+#include <vccl/detail/failover_core.hpp>
 
-#include <array>
 #include <cstdint>
-#include <type_traits>
 
 namespace vccl::detail {
 
-/// The failover part of one end. `Io` is the end itself: its paths, positions, clock and pipe.
-/// Not on the hot path: asked when a completion fails, a message has come, or time has passed.
+/// The failover part of one end. Not on the hot path: asked when a completion fails, a message has
+/// come, or time has passed.
 ///
 /// Thread safety: whoever holds the end's lock.
 template <class SyncP, class Policies, End end, class Io>
-class Failover {
+class Failover : public FailoverCore<SyncP, Policies, end, Io> {
+  using Core = FailoverCore<SyncP, Policies, end, Io>;
+  using Core::failback_;
+  using Core::jobs_;
+  using Core::machine_;
+  using Core::now_;
+  using Core::outage_;
+  using Core::timing;
+  using Core::wait_since_;
+  using typename Core::Detector;
+
  public:
-  using Machine =
-      std::conditional_t<end == End::sender, typename SyncP::Sender, typename SyncP::Receiver>;
-  using Detector = typename Policies::Detector;
-  static constexpr Timing timing = Policies::timing;
-
-  Failover() noexcept : machine_{sync::Start{}} {}
-
-  void start(Io& io, sync::Start const& s) noexcept {
-    machine_ = Machine{s};
-    now_ = io.now();
-    wait_since_ = now_;
-    last_path_ = machine_.common().path;
-    for (PathId q = 0; q < s.paths; ++q) {
-      if ((s.up >> q & 1) == 0) failback_.lost(q, now_, io.random32());
-    }
-  }
-
-  /// A completion failed on path `q`.
-  void on_error(Io& io, PathId q, Status s) noexcept {
-    if (machine_.common().is_lost(q)) return;  // Flushes of a path that was left are no new faults.
-    Verdict const v = Detector{}.on_completion(s, !io.port_usable(q));
-    if (v.kind == Verdict::Kind::path) {
-      fault(io, q, v.cause);
-    } else {
-      fatal(io, v.kind == Verdict::Kind::fatal ? v.cause : Cause::unknown_status);
-    }
-  }
-
-  void fault(Io& io, PathId q, Cause why) noexcept {
-    feed(io, [&](sync::Actions& out) {
-      machine_.on_fault(q, machine_.common().paths[q].number, why, out);
-    });
-  }
-  void fatal(Io& io, Cause why) noexcept {
-    feed(io, [&](sync::Actions& out) { machine_.on_fatal(why, out); });
-  }
-  void close(Io& io) noexcept {
-    feed(io, [&](sync::Actions& out) { machine_.on_close(out); });
-  }
-  void on_drained(Io& io) noexcept {
-    drain_asked_ = false;
-    feed(io, [&](sync::Actions& out) { machine_.on_drained(out); });
-  }
-  void on_probe_done(Io& io, PathId q, std::uint8_t lane) noexcept {
-    if (!jobs_.probe_done(q, lane)) return;
-    wait_since_ = now_;
-    outage_.alive();
-    if (jobs_.take_arm_probe(q)) probed(io, q, true);
-  }
-
-  /// The peer's words: from a record of path `via`, or from the pipe (no_path).
-  void on_message(Io& io, ControlFrame const& f, PathId via) noexcept {
-    ++counts_.messages_taken;
-    sync::Message const& m = f.message;
-    if (m.session == machine_.common().session && m.arm != sync::Arm::none &&
-        m.arm_path < max_paths) {
-      jobs_.set_remote(m.arm_path, m.numbers[m.arm_path], f);
-    }
-    feed(io, [&](sync::Actions& out) { machine_.on_message(m, via, io.positions(), out); });
-    auto const& c = machine_.common();
-    // Also while it drains: a drain ends when all is confirmed.
-    bool const goes_on = machine_.may_post() || drain_asked_;
-    if (m.session == c.session && m.epoch == c.epoch && goes_on) io.on_confirmed(m.position);
-  }
-
-  /// What the lanes of a path can do, for the choice of whether to return to it.
-  void set_speed(PathId q, std::uint64_t mbps) noexcept { jobs_.set_speed(q, mbps); }
-
-  /// The confirmed position should reach the sender although no CTS will carry it.
-  void ask_send() noexcept { send_pending_ = true; }
-
   /// Everything that depends on time. Call about once a millisecond, and whenever urgent().
   void service(Io& io, Time now) noexcept {
     now_ = now;
     io.on_tick();
-    run_jobs(io);
+    this->run_jobs(io);
     watch_ports(io);
     watch_waits(io);
     watch_outage(io);
     if constexpr (end == End::receiver) failback(io);
     repeat(io);
-    send_now(io);
-  }
-
-  /// True while a path is being fenced or brought up, so that polling should step it.
-  [[nodiscard]] bool urgent() const noexcept { return jobs_.any() || send_pending_; }
-
-  [[nodiscard]] bool may_post() const noexcept { return machine_.may_post(); }
-  [[nodiscard]] bool drain_asked() const noexcept { return drain_asked_; }
-  [[nodiscard]] Machine& machine() noexcept { return machine_; }
-  [[nodiscard]] bool ending() const noexcept { return ending_since_.ns != 0; }
-
-  void fill(ConnectionStatus& s) const noexcept {
-    auto const& c = machine_.common();
-    s.active_path = c.path;
-    s.epoch = c.epoch;
-    s.cause = c.cause;
-    for (PathId q = 0; q < c.count; ++q) {
-      if (c.is_up(q)) s.usable_paths = static_cast<std::uint8_t>(s.usable_paths | 1u << q);
-      s.path_causes[q] = c.paths[q].cause;
-    }
-    s.has_backup = (s.usable_paths & ~(1u << c.path)) != 0;
-    s.buffers_unsafe = c.fence_failed || (over_ && jobs_.any_fence());
-    s.outage = outage_.last();
-    s.on_backup = outage_.on_backup();
-    s.counters = counts_;
-    s.counters.arm_attempts = failback_.attempts_made();
-    s.counters.probes = jobs_.probes();
+    this->send_now(io);
   }
 
  private:
-  template <class F>
-  void feed(Io& io, F&& input) noexcept {
-    sync::Actions out;
-    input(out);
-    for (sync::Action const& a : out) apply(io, a);
-  }
-
-  void apply(Io& io, sync::Action const& a) noexcept {
-    using Kind = sync::Action::Kind;
-    switch (a.kind) {
-      case Kind::send:
-        asks_ = true;
-        [[fallthrough]];
-      case Kind::answer:
-        send_pending_ = true;
-        break;
-      case Kind::stop:
-        drain_asked_ = false;
-        outage_.stopped(io.now());
-        break;
-      case Kind::fence:
-        ++counts_.path_faults;
-        failback_.lost(a.path, io.now(), io.random32());
-        io.record(Event::Kind::path_lost, a.path, a.cause);
-        if (Policies::Fence::fences(end)) {
-          jobs_.start(a.path, Stage::error, a.number, io.now());
-        } else {
-          jobs_.stop(a.path);
-          fenced(io, a.path, a.number, true);
-        }
-        break;
-      case Kind::prepare:
-        jobs_.start(a.path, Stage::prepare, a.number, io.now());
-        break;
-      case Kind::connect:
-        jobs_.start(a.path, Stage::connect, a.number, io.now());
-        break;
-      case Kind::probe:
-        jobs_.start(a.path, Stage::probe, a.number, io.now());
-        break;
-      case Kind::drain:
-        drain_asked_ = true;
-        break;
-      case Kind::armed:
-        ++counts_.rearms;
-        failback_.armed(a.path, io.now());
-        io.record(Event::Kind::rearmed, a.path, Cause::none);
-        break;
-      case Kind::switch_to:
-        switched(io, a);
-        break;
-      case Kind::finish:
-        over_ = true;
-        io.record(Event::Kind::aborted, a.path, a.cause);
-        io.on_finish(a.cause, a.position, a.final_position);
-        break;
-    }
-    if (machine_.common().ending != std::remove_cvref_t<decltype(machine_.common().ending)>{} &&
-        ending_since_.ns == 0) {
-      ending_since_ = io.now();
-    }
-  }
-
-  void switched(Io& io, sync::Action const& a) noexcept {
-    bool const returned = a.path < last_path_;
-    if (returned) ++counts_.failbacks;
-    if (a.path > last_path_) ++counts_.failovers;
-    last_path_ = a.path;
-    drain_asked_ = false;
-    wait_since_ = io.now();
-    io.on_switch(a.path, a.epoch, a.position);
-    outage_.resumed(io.progress_mark());
-    io.record(returned ? Event::Kind::returned : Event::Kind::switched, a.path, Cause::none);
-  }
-
-  void fenced(Io& io, PathId q, std::uint16_t number, bool ok) noexcept {
-    io.record(Event::Kind::fenced, q, ok ? Cause::none : Cause::fence_failed);
-    feed(io, [&](sync::Actions& out) { machine_.on_fenced(q, number, ok, io.positions(), out); });
-  }
-
-  void probed(Io& io, PathId q, bool ok) noexcept {
-    std::uint16_t const n = machine_.common().paths[q].number;
-    feed(io, [&](sync::Actions& out) {
-      if constexpr (end == End::sender) {
-        machine_.on_probed(q, n, ok, out);
-      } else {
-        machine_.on_probed(q, n, ok, io.positions(), out);
-      }
-    });
-  }
-
-  void run_jobs(Io& io) noexcept {
-    io.paths().each([&](auto id, auto& path) {
-      PathId const q = id;
-      // The data path polls the active path only; control records and probes finish on the others
-      // too.
-      if (jobs_.is_draining(q) || !machine_.common().is_lost(q)) io.poll_path(q);
-      JobEnd const e = jobs_.step(q, path, now_, Policies::Fence::deadline(), timing.linger);
-      std::uint16_t const n = jobs_.number(q);
-      bool const ok = e.ok;
-      switch (e.stage) {
-        case Stage::none:
-          break;
-        case Stage::error:
-        case Stage::drain:
-        case Stage::reset:
-          fenced(io, q, n, ok);
-          break;
-        case Stage::prepare:
-          feed(io, [&](sync::Actions& out) { machine_.on_prepared(q, n, ok, out); });
-          break;
-        case Stage::connect:
-          feed(io, [&](sync::Actions& out) { machine_.on_connected(q, n, ok, out); });
-          break;
-        case Stage::probe:
-          if (!ok) {
-            io.record(Event::Kind::probe_failed, q, Cause::stall);
-            probed(io, q, false);
-          } else {
-            post_probe(io, q, true);
-          }
-          break;
-      }
-    });
-  }
-
-  void post_probe(Io& io, PathId q, bool arms) noexcept {
-    ControlFrame const f = frame(io);
-    io.paths().with(q, [&](auto& path) {
-      jobs_.post_probe(q, path, f, now_, arms);
-      return 0;
-    });
-  }
-
   void watch_ports(Io& io) noexcept {
     for (PathId q = 0; q < machine_.common().count; ++q) {
-      if (machine_.common().is_lost(q)) continue;
-      Verdict const v = Detector{}.on_port(io.watch(q));
-      if (v.kind == Verdict::Kind::path) fault(io, q, v.cause);
-      if (v.kind == Verdict::Kind::fatal) fatal(io, v.cause);
+      PortWatch const w = io.watch(q);
+      if constexpr (end == End::receiver) failback_.port(q, w.down, now_, io.random32());
+      if (!machine_.common().is_up(q)) continue;
+      Verdict const v = Detector{}.on_port(w);
+      if (v.kind == Verdict::Kind::path) {
+        if (q == machine_.common().path) outage_.stopped(Time{now_.ns - w.down_for.ns});
+        this->fault(io, q, v.cause);
+      }
+      if (v.kind == Verdict::Kind::fatal) this->fatal(io, v.cause);
     }
   }
 
   /// Who waits, probes: an end that waits for its peer cannot tell a slow one from a dead path.
   void watch_waits(Io& io) noexcept {
     std::uint64_t const sign = io.signs_of_life();
-    if (sign != last_sign_ || !io.waits() || !machine_.has_usable_path() || ending()) {
+    if (sign != last_sign_ || !io.waits() || !machine_.has_usable_path() || this->ending()) {
       if (sign != last_sign_) jobs_.progress(machine_.common().path, now_);
       last_sign_ = sign;
       wait_since_ = now_;
@@ -293,51 +70,53 @@ class Failover {
                    .probing = probing,
                    .outstanding = active ? io.outstanding_bytes() : 0};
       Verdict const v = Detector{}.on_wait(w);
-      if (v.kind == Verdict::Kind::path) fault(io, q, v.cause);
-      if (v.kind == Verdict::Kind::probe && active) post_probe(io, q, false);
+      if (v.kind == Verdict::Kind::path) {
+        if (active) outage_.stopped(wait_since_);
+        this->fault(io, q, v.cause);
+      }
+      if (v.kind == Verdict::Kind::probe && active) this->post_probe(io, q, false);
     }
   }
 
   void watch_outage(Io& io) noexcept {
-    if (ending()) {
-      if (!over_ && now_ - ending_since_ >= timing.linger) {
-        feed(io, [&](sync::Actions& out) { machine_.on_linger_deadline(out); });
+    if (this->ending()) {
+      if (!this->over_ && now_ - this->ending_since_ >= timing.linger) {
+        this->feed(io, [&](sync::Actions& out) { machine_.on_linger_deadline(out); });
       }
       return;
     }
     Duration const dark = outage_.update(now_, io.progress_mark(), machine_.has_usable_path(),
                                          io.waits(), machine_.common().path);
     if (dark >= timing.outage) {
-      feed(io, [&](sync::Actions& out) { machine_.on_outage_deadline(out); });
+      this->feed(io, [&](sync::Actions& out) { machine_.on_outage_deadline(out); });
     }
   }
 
   /// The receiver brings lost paths up again, and returns to the primary once it is trusted.
   void failback(Io& io) noexcept {
-    if (ending()) return;
+    if (this->ending()) return;
     auto const& c = machine_.common();
     bool const stranded = !machine_.has_usable_path();
     PathId const arming = machine_.arming();
     if (arming != no_path) {
-      if (jobs_.took_part(arming)) failback_.count_attempt(arming);
       if (failback_.too_long(arming, now_))
-        feed(io, [&](sync::Actions& out) { machine_.on_retry_timeout(arming, out); });
+        this->feed(io, [&](sync::Actions& out) { machine_.on_retry_timeout(arming, out); });
       return;
     }
     for (PathId q = 0; q < c.count; ++q) {
       if (!io.has_path(q) || !failback_.due(q, now_, stranded, timing.repeat_cap)) continue;
       if (c.is_lost(q) && !jobs_.busy(q)) {
         failback_.begin(q, now_, io.random32());
-        feed(io, [&](sync::Actions& out) { machine_.on_retry(q, out); });
+        this->feed(io, [&](sync::Actions& out) { machine_.on_retry(q, out); });
         return;
       }
     }
     for (PathId q = 0; q < c.path; ++q) {
       if (!c.is_up(q)) continue;
       if (failback_.wants_probe(q, now_) && jobs_.probing_for(q, now_).ns == 0)
-        post_probe(io, q, false);
+        this->post_probe(io, q, false);
       if (failback_.trusted(q, now_) && jobs_.speed(q) >= jobs_.speed(c.path)) {
-        feed(io, [&](sync::Actions& out) { machine_.on_return(q, out); });
+        this->feed(io, [&](sync::Actions& out) { machine_.on_return(q, out); });
         return;
       }
     }
@@ -348,51 +127,12 @@ class Failover {
     if (!machine_.awaiting()) {
       repeater_.reset();
     } else if (repeater_.due(now_, timing.repeat_first, timing.repeat_cap)) {
-      feed(io, [&](sync::Actions& out) { machine_.on_tick(out); });
+      this->feed(io, [&](sync::Actions& out) { machine_.on_tick(out); });
     }
   }
 
-  [[nodiscard]] ControlFrame frame(Io& io) noexcept {
-    ControlFrame f;
-    f.message = machine_.snapshot(io.positions());
-    if (f.message.arm != sync::Arm::none) jobs_.put_local(f.message.arm_path, f);
-    return f;
-  }
-
-  void send_now(Io& io) noexcept {
-    if (!send_pending_) return;
-    send_pending_ = false;
-    ++counts_.messages_sent;
-    ControlFrame f = frame(io);
-    if (!asks_) f.message.asks = 0;  // An answer asks nothing, or two ends would talk for ever.
-    asks_ = false;
-    if constexpr (SyncP::in_band) {
-      io.paths().each([&](auto id, auto& path) {
-        if (may_write(id)) path.send_control(f);
-      });
-    }
-    if constexpr (SyncP::out_of_band) io.send_out_of_band(f);
-  }
-
-  /// A sender's QP on a path that is being armed may be ahead of the receiver's: it keeps silent
-  /// there until the receiver has been heard on it.
-  [[nodiscard]] bool may_write(PathId q) const noexcept {
-    auto const& p = machine_.common().paths[q];
-    using Phase = std::remove_cvref_t<decltype(p.phase)>;
-    return p.phase == Phase::up ||
-           (p.phase == Phase::probing && (end == End::receiver || p.probe_asked));
-  }
-
-  Machine machine_;
-  PathJobs jobs_;
-  FailbackTimer<typename Policies::Failback> failback_;
-  OutageMeter outage_;
   Repeater repeater_;
-  Counters counts_;
-  Time now_, wait_since_, ending_since_;
   std::uint64_t last_sign_ = 0;
-  PathId last_path_ = 0;
-  bool send_pending_ = false, asks_ = false, drain_asked_ = false, over_ = false;
 };
 
 }  // namespace vccl::detail

@@ -17,8 +17,10 @@ class OutageMeter {
   void stopped(Time now) noexcept {
     if (stopped_at_.ns == 0) stopped_at_ = now;
   }
-  /// Data may go on: the outage is over once a step beyond `mark` is done.
-  void resumed(std::uint64_t mark) noexcept {
+  /// Data may go on: the outage is over once a step beyond `mark` is done. A planned switch is
+  /// none.
+  void resumed(std::uint64_t mark, bool planned) noexcept {
+    if (planned) stopped_at_ = {};
     if (stopped_at_.ns != 0) first_mark_ = mark + 1;
   }
   /// Something answered: the way is not dead.

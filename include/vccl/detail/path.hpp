@@ -322,6 +322,12 @@ class Path {
     return e;
   }
 
+  /// Makes the receive good that a notify took, and those that could not be posted before.
+  void refill(Queue& q) noexcept {
+    while (post_receive(q) == Errc::ok && life == Life::many && q.receives < window) {
+    }
+  }
+
   template <class F>
   [[gnu::always_inline]] void take(Completion const& c, F& handle) noexcept {
     Arrival const a{unpack_work(c.id), c.status, c.immediate};
@@ -335,7 +341,7 @@ class Path {
     }
     if (a.id.work == Work::receive) {
       if constexpr (life == Life::many) --q.receives;
-      if (c.status == Status::success) static_cast<void>(post_receive(q));
+      if (c.status == Status::success) refill(q);
     } else if (a.id.work != Work::flush) {
       q.completed = a.id.sequence;
     }

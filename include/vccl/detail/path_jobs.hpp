@@ -81,7 +81,6 @@ class PathJobs {
         return end(j, e == Errc::ok);
       }
       case Stage::probe:
-        j.took_part = true;
         return end(j, true);
     }
     return {};
@@ -161,19 +160,12 @@ class PathJobs {
     }
     return false;
   }
-  /// True once per attempt that the peer took part in.
-  [[nodiscard]] bool took_part(PathId q) noexcept {
-    bool const t = jobs_[q].took_part;
-    jobs_[q].took_part = false;
-    return t;
-  }
   [[nodiscard]] std::uint64_t probes() const noexcept { return probes_; }
 
  private:
   struct Job {
     Stage stage = Stage::none;
     bool arms = false;  ///< The probe under way arms the path.
-    bool took_part = false;
     bool theirs_known = false;
     std::uint8_t probe_lanes = 0;  ///< Bit per lane whose probe is not answered.
     std::uint16_t number = 0;

@@ -39,8 +39,9 @@ class ReceiveQueue {
       st.ops[r] = ops[r];
       st.total += into.length;
     }
-    st.state = State::posted;
     st.count = static_cast<std::uint8_t>(ops.size());
+    st.state = State::posted;
+    st.error = Errc::ok;
     forget_arrivals(st);
     ++posted_;
     return {slot, st.generation, Errc::ok};
@@ -68,9 +69,7 @@ class ReceiveQueue {
                      .count = st.count,
                      .index = r,
                      .needs_confirm = st.flushes};
-        if (into.keys != nullptr) {
-          for (std::size_t l = 0; l < max_lanes; ++l) e.keys[l] = (*into.keys)[id][l].remote;
-        }
+        if (into.keys != nullptr) e.keys = LaneKeys{(*into.keys)[id], path.lane_count()};
         write_cts(out.elements[r], e);
       }
       Errc const e = path.post_record(queue, &out, st.count * sizeof(CtsElement), Work::cts,
@@ -96,7 +95,7 @@ class ReceiveQueue {
     st.arrived = static_cast<std::uint16_t>(st.arrived | bit);
     if (n.exact) {
       st.parts = parts_of(st.total, path.queue_count());
-      for (std::uint8_t r = 0; r < st.count; ++r) st.sizes[r] = st.ops[r].into.length;
+      st.exact = true;
     } else if (n.part == 0 && !read_sizes(path.block().sizes[s % window], s, epoch, st)) {
       return Errc::failed;
     }
@@ -125,7 +124,7 @@ class ReceiveQueue {
         std::size_t const lane = st.flush_next / st.count;
         std::size_t const r = st.flush_next % st.count;
         Memory const& m = st.ops[r].into;
-        if (m.kind != MemoryKind::device || st.sizes[r] == 0 || !lane_carried(path, s, st, lane))
+        if (m.kind != MemoryKind::device || size_of(st, r) == 0 || !lane_carried(path, s, st, lane))
           continue;
         Errc const e = path.post_flush_read(lane, m, (*m.keys)[id][lane], s);
         if (e == Errc::would_block) {
@@ -170,6 +169,7 @@ class ReceiveQueue {
     for (Step s = received_; s < posted_; ++s) {
       steps_[s % window].state = State::done;
       steps_[s % window].error = error;
+      steps_[s % window].exact = false;
       steps_[s % window].sizes = {};
     }
     announced_ = posted_;
@@ -191,7 +191,7 @@ class ReceiveQueue {
     out.done = true;
     out.error = st.error;
     out.receives = st.count;
-    for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = st.sizes[i];
+    for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = size_of(st, i);
     if (st.error == Errc::ok && st.too_long != 0) out.error = Errc::message_too_long;
     st.state = State::free;
     st.error = Errc::ok;
@@ -204,9 +204,10 @@ class ReceiveQueue {
   [[nodiscard]] Step received() const noexcept { return received_; }
   /// There is a CTS out that no data has answered.
   [[nodiscard]] bool waits() const noexcept { return received_ != posted_; }
-  /// True once when the sender waits for a confirmation that no CTS has carried.
-  [[nodiscard]] bool confirm_due() noexcept {
-    bool const due = flushed_until_ > confirmed_;
+  /// True once when the sender waits for a confirmation that no CTS has carried. `of_all`: it waits
+  /// for those of steps that needed no flush as well.
+  [[nodiscard]] bool confirm_due(bool of_all) noexcept {
+    bool const due = (of_all ? received_ : flushed_until_) > confirmed_;
     confirmed_ = received_;
     return due;
   }
@@ -216,26 +217,33 @@ class ReceiveQueue {
   enum class State : std::uint8_t { free, posted, flushing, arrived, done };
 
   struct Slot {
+    // What a new step begins with stands together, so that it is one store.
     State state = State::free;
     Errc error = Errc::ok;
-    std::uint8_t count = 0;
     std::uint8_t parts = 0;  ///< 0: not known yet.
     std::uint8_t too_long = 0;
-    std::uint8_t flushing = 0;    ///< Flush reads under way.
+    std::uint8_t flushing = 0;  ///< Flush reads under way.
+    bool exact = false;         ///< Every receive got what was posted; `sizes` say nothing.
+    std::uint16_t arrived = 0;  ///< Bit per part.
+    std::uint8_t count = 0;
     std::uint8_t flush_next = 0;  ///< Next (lane, receive) to flush.
     bool flushes = false;
-    std::uint16_t arrived = 0;  ///< Bit per part.
     std::uint32_t generation = 1;
     std::uint64_t total = 0;  ///< Bytes posted.
     std::array<RecvOp, max_receives> ops{};
     std::array<std::uint64_t, max_receives> sizes{};
   };
 
+  static std::uint64_t size_of(Slot const& st, std::size_t r) noexcept {
+    return st.exact ? st.ops[r].into.length : st.sizes[r];
+  }
+
   static void forget_arrivals(Slot& st) noexcept {
-    st.arrived = 0;
     st.parts = 0;
     st.too_long = 0;
     st.flushing = 0;
+    st.exact = false;
+    st.arrived = 0;
   }
 
   static bool read_sizes(SizeSlot const& in, Step s, Epoch epoch, Slot& st) noexcept {

@@ -46,12 +46,35 @@ struct Notify {
 
 // ---- CTS: where the receiver wants a step, one element per receive
 
+/// A remote key per lane, two in a word: copied as words, read one at a time.
+class LaneKeys {
+ public:
+  constexpr LaneKeys() = default;
+  constexpr LaneKeys(std::uint64_t first_two, std::uint64_t last_two) noexcept
+      : words_{first_two, last_two} {}
+  [[nodiscard]] constexpr std::uint32_t operator[](std::size_t lane) const noexcept {
+    return static_cast<std::uint32_t>(words_[lane / 2] >> lane % 2 * 32);
+  }
+  /// The first `lanes` of a buffer's keys on a path.
+  constexpr LaneKeys(std::array<Keys, max_lanes> const& of, std::size_t lanes) noexcept
+      : words_{of[0].remote, 0} {
+    if (lanes == 1) [[likely]]
+      return;
+    words_[0] |= std::uint64_t{of[1].remote} << 32;
+    words_[1] = std::uint64_t{of[3].remote} << 32 | of[2].remote;
+  }
+  [[nodiscard]] constexpr std::uint64_t word(std::size_t i) const noexcept { return words_[i]; }
+
+ private:
+  std::array<std::uint64_t, max_lanes / 2> words_{};
+};
+
 struct CtsElement {
   Step step = 0;
   std::uint64_t address = 0;
   std::uint64_t length = 0;
   Step confirmed = 0;  ///< The receiver has all below this step, flushed.
-  std::array<std::uint32_t, max_lanes> keys{};
+  LaneKeys keys{};
   Tag tag{};
   Epoch epoch = 0;
   std::uint8_t count = 0;  ///< Receives in this step.
@@ -72,8 +95,8 @@ static_assert(sizeof(CtsElement) == 64);
           e.address,
           e.length,
           e.confirmed,
-          pair(e.keys[0], e.keys[1]),
-          pair(e.keys[2], e.keys[3]),
+          e.keys.word(0),
+          e.keys.word(1),
           pair(static_cast<std::uint32_t>(e.tag), e.epoch),
           pair(std::uint32_t{e.reserved} << 24 | std::uint32_t{e.needs_confirm} << 16 |
                    std::uint32_t{e.index} << 8 | e.count,
@@ -86,7 +109,7 @@ static_assert(sizeof(CtsElement) == 64);
           .address = w[1],
           .length = w[2],
           .confirmed = w[3],
-          .keys = {low(w[4]), high(w[4]), low(w[5]), high(w[5])},
+          .keys = {w[4], w[5]},
           .tag = Tag{low(w[6])},
           .epoch = high(w[6]),
           .count = static_cast<std::uint8_t>(w[7]),

@@ -64,6 +64,25 @@ class SendQueue {
     }
   }
 
+  /// Something is acknowledged, and only the receiver's word for it is missing.
+  [[nodiscard]] bool waits_for_confirmation() const noexcept {
+    if (ReleasePolicy::on_acknowledgement(true) || done_ == next_) return false;
+    Slot const& st = steps_[done_ % window];
+    return st.acked == st.parts && !ReleasePolicy::on_acknowledgement(st.needs_confirm);
+  }
+
+  /// The newest CTS confirms most, although nothing is queued to answer it.
+  template <class P>
+  void look_for_confirmation(P& path, Epoch epoch) noexcept {
+    Step newest = confirmed_;
+    CtsElement cts;
+    for (Step s = next_; s - done_ < 2 * window; ++s) {
+      if (!read_cts(path.block().cts[s % window].elements[0], s, 0, epoch, cts)) break;
+      newest = cts.confirmed;
+    }
+    on_confirmed(newest);
+  }
+
   /// Completes steps below `position`, and goes on sending at `resume`.
   void rewind(Step position, Step resume) noexcept {
     Step const until = position < resume ? position : resume;
@@ -138,7 +157,7 @@ class SendQueue {
   struct Target {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
-    std::array<std::uint32_t, max_lanes> keys{};
+    LaneKeys keys{};
     Tag tag{};
   };
 
@@ -171,19 +190,27 @@ class SendQueue {
   /// Gives waiting sends to the receives of step matched_. True when every receive has its send.
   [[nodiscard]] bool match() noexcept {
     Slot& st = steps_[matched_ % window];
-    unsigned filled = st.filled;
-    for (std::uint8_t r = 0; r < st.count; ++r) {
-      if ((filled >> r & 1) != 0) continue;
-      std::uint16_t const i = requests_.match(targets_[r].tag);
-      if (i == SendRequests::none) continue;
-      st.requests[r] = i;
-      filled |= 1u << r;
-      if (requests_[i].from.length > targets_[r].length)
-        st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
+    if (st.count == 1) [[likely]] {
+      if (!give(st, 0)) return false;
+      st.filled = 1;
+    } else {
+      unsigned filled = st.filled;
+      for (std::uint8_t r = 0; r < st.count; ++r) {
+        if ((filled >> r & 1) == 0 && give(st, r)) filled |= 1u << r;
+      }
+      st.filled = static_cast<std::uint8_t>(filled);
+      if (filled != (1u << st.count) - 1) return false;
     }
-    st.filled = static_cast<std::uint8_t>(filled);
-    if (filled != (1u << st.count) - 1) return false;
     ++matched_;
+    return true;
+  }
+  /// Gives receive `r` the first waiting send of its tag. False when there is none.
+  [[nodiscard]] bool give(Slot& st, std::uint8_t r) noexcept {
+    std::uint16_t const i = requests_.match(targets_[r].tag);
+    if (i == SendRequests::none) return false;
+    st.requests[r] = i;
+    if (requests_[i].from.length > targets_[r].length)
+      st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
     return true;
   }
 
@@ -228,12 +255,13 @@ class SendQueue {
     std::uint64_t bytes = 0;
     bool exact = st.too_long == 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
-      bytes += carried(st, r);
-      exact = exact && carried(st, r) == targets_[r].length;
+      std::uint64_t const n = carried(st, r);
+      bytes += n;
+      exact = exact && n == targets_[r].length;
     }
     std::uint8_t const parts = parts_of(bytes, path.queue_count());
     begin(st, parts, bytes);
-    for (; cursor_.part < parts; ++cursor_.part, cursor_.receive = 0, cursor_.offset = 0) {
+    for (; cursor_.part < parts; ++cursor_.part) {
       auto& queue = path.queue_of(next_ + cursor_.part);
       if (cursor_.part == 0 && !exact) {
         if (!path.has_room(queue, 2)) return Errc::would_block;
@@ -250,29 +278,38 @@ class SendQueue {
   Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st, typename P::Queue& queue,
                   bool exact) noexcept {
     std::uint8_t const last = last_receive(st);
-    for (; cursor_.receive <= last; ++cursor_.receive, cursor_.offset = 0) {
-      std::uint8_t const r = cursor_.receive;
-      std::uint64_t const stride = part_stride(carried(st, r), st.parts);
-      std::uint64_t const from = clip(cursor_.part * stride, carried(st, r));
-      std::uint64_t const share = clip(from + stride, carried(st, r)) - from;
-      while (cursor_.offset < share || r == last) {
-        std::uint64_t const n = clip(share - cursor_.offset, max_message_);
-        bool const notifies = r == last && cursor_.offset + n == share;
-        if (!path.has_room(queue, 1)) return Errc::would_block;
-        WorkRequest wr = data_request(id, queue.lane, requests_[st.requests[r]].from, targets_[r],
-                                      from + cursor_.offset, n);
-        if (notifies) {
-          wr.kind = WorkRequest::Kind::write_with_immediate;
-          wr.immediate = notify(epoch, cursor_.part, exact);
-        } else {
-          wr.signaled = path.sign_now(queue);
+    std::uint64_t offset = cursor_.offset;
+    for (std::uint8_t r = cursor_.receive; r <= last; ++r, offset = 0) {
+      std::uint64_t const all = carried(st, r);
+      std::uint64_t const stride = part_stride(all, st.parts);
+      std::uint64_t const from = clip(cursor_.part * stride, all);
+      std::uint64_t const share = clip(from + stride, all) - from;
+      while (offset < share || r == last) {
+        std::uint64_t const n = clip(share - offset, max_message_);
+        bool const notifies = r == last && offset + n == share;
+        Errc e = Errc::would_block;
+        if (path.has_room(queue, 1)) [[likely]] {
+          WorkRequest wr = data_request(id, queue.lane, requests_[st.requests[r]].from, targets_[r],
+                                        from + offset, n);
+          if (notifies) {
+            wr.kind = WorkRequest::Kind::write_with_immediate;
+            wr.immediate = notify(epoch, cursor_.part, exact);
+          } else {
+            wr.signaled = path.sign_now(queue);
+          }
+          e = path.post(queue, wr, notifies ? Work::data : Work::chunk, next_);
         }
-        Errc const e = path.post(queue, wr, notifies ? Work::data : Work::chunk, next_);
-        if (e != Errc::ok) return e;
-        cursor_.offset += n;
+        if (e != Errc::ok) [[unlikely]] {
+          cursor_.receive = r;
+          cursor_.offset = offset;
+          return e;
+        }
         if (notifies) break;
+        offset += n;
       }
     }
+    cursor_.receive = 0;
+    cursor_.offset = 0;
     return Errc::ok;
   }
 
@@ -364,10 +401,14 @@ class SendQueue {
   /// Ends the step at done_.
   void complete(Errc error, Delivered delivered) noexcept {
     Slot& st = steps_[done_ % window];
-    for (std::uint8_t r = 0; r < st.count; ++r) {
-      bool const too_long = error == Errc::ok && (st.too_long >> r & 1) != 0;
-      requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
-                    too_long ? Delivered::no : delivered);
+    if (st.too_long == 0 || error != Errc::ok) [[likely]] {
+      for (std::uint8_t r = 0; r < st.count; ++r) requests_.end(st.requests[r], error, delivered);
+    } else {
+      for (std::uint8_t r = 0; r < st.count; ++r) {
+        bool const too_long = (st.too_long >> r & 1) != 0;
+        requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
+                      too_long ? Delivered::no : delivered);
+      }
     }
     st.filled = 0;
     ++done_;

@@ -58,14 +58,19 @@ class SendRequests {
 
   /// Takes the first queued send with this tag out of the queue; `none` when there is none.
   [[nodiscard]] std::uint16_t match(Tag tag) noexcept {
-    std::uint16_t before = none;
     std::uint16_t i = first_;
-    while (i != none && entries_[i].tag != tag) {
-      before = i;
-      i = entries_[i].next;
-    }
     if (i == none) return none;
-    (before == none ? first_ : entries_[before].next) = entries_[i].next;
+    std::uint16_t before = none;
+    if (entries_[i].tag == tag) [[likely]] {
+      first_ = entries_[i].next;
+    } else {
+      do {
+        before = i;
+        i = entries_[i].next;
+        if (i == none) return none;
+      } while (entries_[i].tag != tag);
+      entries_[before].next = entries_[i].next;
+    }
     if (last_ == i) last_ = before;
     entries_[i].state_ = Entry::State::matched;
     return i;

@@ -118,7 +118,7 @@ class Receiver : public End {
                      .count = st.count,
                      .index = r,
                      .needs_confirm = st.flushes};
-        if (into.keys != nullptr) e.keys[0] = (*into.keys)[0][0].remote;
+        if (into.keys != nullptr) e.keys = {(*into.keys)[0][0].remote, 0};
         detail::write_cts(out.elements[r], e);
       }
       Errc const e = post_record(qp, &out, st.count * sizeof(CtsElement), Traffic::cts, announced_,

@@ -75,6 +75,7 @@ struct Common {
     while (path + 1 < count && paths[path].phase != Phase::up) ++path;
   }
 
+  [[nodiscard]] constexpr bool is_ending() const noexcept { return ending != Ending::no; }
   [[nodiscard]] constexpr bool is_up(PathId q) const noexcept { return paths[q].phase == Phase::up; }
   [[nodiscard]] constexpr bool is_lost(PathId q) const noexcept {
     return paths[q].phase == Phase::fencing || paths[q].phase == Phase::down;
