@@ -95,9 +95,9 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
 
   template <class P>
-  void on_arrival(P& path, PathId q, detail::Arrival const& a) noexcept {
+  void on_arrival(P& path, PathId, detail::Arrival const& a) noexcept {
     if (a.id.work == detail::Work::receive) {
-      Errc const e = queue_.on_notify(path, q, this->epoch_, a.immediate);
+      Errc const e = queue_.on_notify(path, this->epoch_, a.immediate);
       if (e == Errc::failed) return this->on_impossible();
       this->on_refused(e);
       if constexpr (resilient) this->failover_.machine().on_data();

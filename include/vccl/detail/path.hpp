@@ -26,8 +26,9 @@ struct PathBlock {
   alignas(64) std::array<std::byte, probe_bytes> control_out;
 };
 
-/// Which work a completion belongs to. Travels in the work request's id.
-enum class Work : std::uint8_t { receive, data, chunk, cts, control, probe, flush };
+/// Which work a completion belongs to. Travels in the work request's id. What is above flush stands
+/// in the account of a send queue.
+enum class Work : std::uint8_t { receive, flush, data, chunk, cts, control, probe };
 
 /// [step 32, sequence 16, queue 4, generation 9, work 3]. The sequence counts what was posted on
 /// that send queue, so a completion retires all earlier work, signaled or not.
@@ -218,18 +219,20 @@ class Path {
 
   /// Reads a byte of `m` through a lane; its completion is Work::flush for `step`.
   Errc post_flush_read(std::size_t lane, Memory const& m, Keys keys, Step step) noexcept {
-    return lanes_[lane].post_flush_read(
+    Errc const e = lanes_[lane].post_flush_read(
         m, keys, queues_[lane].id | step << 32 | static_cast<std::uint64_t>(Work::flush));
+    if (e == Errc::ok) dirty_ = static_cast<std::uint8_t>(dirty_ | 1u << lane);
+    return e;
   }
 
   /// Rings every lane that something was posted on.
   Errc flush() noexcept {
-    if (dirty_ == 0) return Errc::ok;
-    unsigned d = std::exchange(dirty_, std::uint8_t{0});
-    if (d == 1) [[likely]]
+    if (dirty_ == 1) [[likely]] {
+      dirty_ = 0;
       return lanes_[0].flush();
+    }
     Errc worst = Errc::ok;
-    for (; d != 0; d &= d - 1) {
+    for (unsigned d = std::exchange(dirty_, std::uint8_t{0}); d != 0; d &= d - 1) {
       Errc const e = lanes_[static_cast<std::size_t>(std::countr_zero(d))].flush();
       if (e != Errc::ok) worst = e;
     }
@@ -254,7 +257,7 @@ class Path {
   [[gnu::always_inline]] void poll(F&& handle) noexcept {
     std::size_t n = lanes_[0].poll({batch_.data(), batch});
     for (std::size_t l = 1; l < lanes_.size(); ++l) n += lanes_[l].poll({batch_.data() + n, batch});
-    for (std::size_t i = 0; i < n; ++i) take(batch_[i], handle);
+    for (Completion const *c = batch_.data(), *const end = c + n; c != end; ++c) take(*c, handle);
   }
 
   /// Every completion that says something has come: of the signaled work, and of every receive.
@@ -339,11 +342,11 @@ class Path {
       }
       ++completions_;
     }
-    if (a.id.work == Work::receive) {
-      if constexpr (life == Life::many) --q.receives;
-      if (c.status == Status::success) refill(q);
-    } else if (a.id.work != Work::flush) {
+    if (a.id.work > Work::flush) {
       q.completed = a.id.sequence;
+    } else if (a.id.work == Work::receive) {
+      if constexpr (life == Life::many) --q.receives;
+      if (c.status == Status::success) static_cast<void>(post_receive(q));
     }
     handle(a);
   }

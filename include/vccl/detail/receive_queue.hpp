@@ -83,7 +83,7 @@ class ReceiveQueue {
 
   /// A notify arrived. ok, or failed when it is one that cannot be.
   template <class P>
-  Errc on_notify(P& path, PathId id, Epoch epoch, std::uint32_t immediate) noexcept {
+  Errc on_notify(P& path, Epoch epoch, std::uint32_t immediate) noexcept {
     Notify const n = unpack(immediate);
     if (n.epoch != static_cast<std::uint8_t>(epoch)) return Errc::failed;
     Step const s =
@@ -103,8 +103,8 @@ class ReceiveQueue {
     if (st.flushes) {
       st.state = State::flushing;
       st.flush_next = 0;
-      flushing_ = true;
-      return pump_flushes(path, id);
+      flushing_ = true;  // pump_flushes() comes with the next doorbell.
+      return Errc::ok;
     }
     st.state = State::arrived;
     advance();
