@@ -61,6 +61,32 @@ function(vccl_test path)
     ${arg_GROUP} ${name} COMMAND ${program} DEPENDS ${program} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# vccl_test_folder(<dir> NAMES <name>... [APART <name>...] [LIBS <target>...])
+# tests/<dir>/<name>.test.cpp for each name, each a ctest entry of its own, all in one program that is
+# compiled in few pieces: for folders whose headers cost more than their tests. The files share scopes;
+# those named APART as well do not.
+function(vccl_test_folder path)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "NAMES;APART;LIBS")
+  string(REPLACE "/" "_" program "tests_${path}")
+  string(REPLACE "/" "." prefix ${path})
+  list(TRANSFORM arg_NAMES PREPEND ${PROJECT_SOURCE_DIR}/tests/${path}/ OUTPUT_VARIABLE files)
+  list(TRANSFORM files APPEND .test.cpp)
+  add_executable(${program} ${files})
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+  foreach(name IN LISTS arg_APART)
+    set_source_files_properties(
+      ${PROJECT_SOURCE_DIR}/tests/${path}/${name}.test.cpp
+      PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+  target_link_libraries(${program} PRIVATE vccl::core vccl_dev vccl_test_main ${arg_LIBS})
+  foreach(name IN LISTS arg_NAMES)
+    set_property(GLOBAL APPEND PROPERTY VCCL_TEST_FILES tests/${path}/${name}.test.cpp)
+    vccl_command_test(
+      unit ${prefix}.${name} COMMAND ${program} "--source-file=*/${path}/${name}.test.cpp"
+      DEPENDS ${program})
+  endforeach()
+endfunction()
+
 # vccl_scenario(<id> <sim|verbs|rxe|gpu> <dir/name> [SOURCES <file>...] [LIBS <target>...]
 #               [TIMEOUT <seconds>])
 # The test cases "<id>: ..." of tests/<dir/name>.test.cpp as ctest entry scenario.<id>.<kind>.

@@ -177,7 +177,14 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
       static_cast<void>(this->pipe_.send(this->frame_.view()));
       return this->end_now(why);
     }
-    for (PathId q = 0; q < Base::Paths::count; ++q) mine.path[q].up = joined.up >> q & 1;
+    for (PathId q = 0; q < Base::Paths::count; ++q) {
+      mine.path[q].up = joined.up >> q & 1;
+      if constexpr (resilient) {
+        std::uint64_t const ours = detail::speed_of(mine.path[q]);
+        std::uint64_t const peers = detail::speed_of(theirs.path[q]);
+        this->failover_.set_speed(q, ours < peers ? ours : peers);  // As fast as its slower end.
+      }
+    }
     up_ = joined.up;
     mine.nonce = nonce_;
     mine.incarnation = theirs.incarnation;

@@ -55,8 +55,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     requires(!resilient || ReplayableBy<OrderedNotify, typename Link::PoliciesType::Rollback>)
   {
     Guard const guard{*this};
-    if (this->ended_ || closing_) [[unlikely]]
-      return {0, 0, this->ended_ && !closing_ ? Errc::aborted : Errc::closed};
+    if (this->ended_ || closing()) [[unlikely]]
+      return {0, 0, this->ended_ && !closing() ? Errc::aborted : Errc::closed};
     Request const r = queue_.requests().add(from, tag);
     if (r && this->may_post_) pump();
     return r;
@@ -156,6 +156,8 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     queue_.finish(e, position, final_position);
   }
   void on_confirmed(Step position) noexcept { queue_.on_confirmed(position); }
+  /// Without failover close() ends the connection at once.
+  [[nodiscard]] bool closing() const noexcept { return resilient && closing_; }
   void begin_close() noexcept {
     closing_ = true;
     closing_since_ = this->now();

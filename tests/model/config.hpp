@@ -45,6 +45,7 @@ struct Config {
   bool out_of_band = true;         ///< Else messages need a path.
   bool rings = false;              ///< CTS records land one by one; else landing and use are one.
   bool lingers = false;            ///< The linger deadline may pass.
+  bool behind_must_end = false;    ///< A position behind is no violation if both ends end with that cause.
   Mutant mutant = Mutant::none;
   unsigned depth = 0;              ///< 0: until nothing new is found.
 };

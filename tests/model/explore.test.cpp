@@ -56,6 +56,7 @@ TEST_CASE("nothing is violated: two paths, all events") {
   explore({.name = "all memory needs a flush", .faults = 1, .repairs = 1, .flushed = 0b111});
   explore({.name = "no memory needs a flush", .faults = 1, .repairs = 1, .flushed = 0});
   explore({.name = "CTS records land one by one", .faults = 1, .repairs = 1, .rings = true});
+  explore({.name = "2 faults, 1 repair", .faults = 2, .repairs = 1, .remembered = 2});
 }
 
 TEST_CASE("nothing is violated: other starts and channels") {
@@ -68,6 +69,8 @@ TEST_CASE("nothing is violated: other starts and channels") {
 TEST_CASE("nothing is violated: the end") {
   explore({.name = "two ends at once: close, fatal, fence that fails", .faults = 0, .repairs = 0, .ends = 2});
   explore({.name = "two ends at once, linger deadlines", .faults = 0, .repairs = 0, .ends = 2, .lingers = true});
+  explore({.name = "released on acknowledgement, behind after a flush that fails: both end", .faults = 1, .repairs = 0, .ends = 1,
+           .behind_must_end = true, .mutant = Mutant::release_on_ack});
   explore({.name = "an end in every state of 1 fault", .faults = 1, .repairs = 0, .ends = 1, .lingers = true});
 }
 
@@ -77,7 +80,7 @@ TEST_CASE("large: nothing is violated with more of everything") {
   explore({.name = "2 faults, 1 repair, messages in band only", .faults = 2, .repairs = 1, .remembered = 2, .out_of_band = false});
   explore({.name = "an end in every state of 1 fault, 1 repair", .faults = 1, .repairs = 1, .ends = 1});
   explore({.name = "two ends in every state of 1 fault", .faults = 1, .repairs = 0, .ends = 2});
-  explore({.name = "3 paths, 2 faults, 1 repair, to depth 15", .paths = 3, .faults = 2, .repairs = 1, .remembered = 2, .depth = 15});
+  explore({.name = "3 paths, 2 faults, 1 repair, to depth 16", .paths = 3, .faults = 2, .repairs = 1, .remembered = 2, .depth = 16});
 }
 
 TEST_CASE("each broken rule is caught") {

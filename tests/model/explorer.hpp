@@ -101,17 +101,25 @@ class Explorer {
     return found;
   }
 
+  struct Next {
+    State state;
+    std::uint64_t fingerprint;
+  };
+
   void visit(State const& s, World const& world, Progress& progress, std::deque<State>& out) {
     std::uint64_t const here = fingerprint(s);
     if (const char* w = progress.check(s); w != nullptr) return found(w, here, {}, true);
     Events events;
     world.events(s, events);
+    next_.clear();
     for (Event const& e : events) {
-      State n = s;
+      State& n = next_.emplace_back(Next{s, 0}).state;
       const char* w = world.apply(n, e);
       if (w != nullptr) return found(w, here, e, false);
-      std::uint64_t const f = fingerprint(n);
-      if (seen_.insert(f, here)) out.push_back(n);
+      seen_.prefetch(next_.back().fingerprint = fingerprint(n));
+    }
+    for (Next const& n : next_) {
+      if (seen_.insert(n.fingerprint, here)) out.push_back(n.state);
     }
   }
 
@@ -152,6 +160,8 @@ class Explorer {
     }
     return lines;
   }
+
+  static inline thread_local std::vector<Next> next_;  ///< What follows a state; kept for its room.
 
   Config config_;
   World world_;

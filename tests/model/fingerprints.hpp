@@ -31,6 +31,8 @@ class Fingerprints {
       if (seen == f) return false;
     }
   }
+  /// Says that `f` will be inserted soon.
+  void prefetch(std::uint64_t f) const { __builtin_prefetch(&keys_[f & mask_], 1); }
   [[nodiscard]] bool contains(std::uint64_t f) const {
     for (std::size_t i = f & mask_;; i = (i + 1) & mask_) {
       std::uint64_t const seen = keys_[i].load(std::memory_order_relaxed);

@@ -81,7 +81,7 @@ class Progress {
   bool reached(State const& s) const {
     if (ends(s)) return s.sender.common().ending == Ending::over && s.receiver.common().ending == Ending::over;
     return s.done == c_.steps && s.received == c_.steps && s.sender.common().epoch == s.receiver.common().epoch &&
-           s.sender.may_post() && s.receiver.may_post() && !s.sender.awaiting() && !s.receiver.awaiting();
+           s.sender.mode() == Sender::Mode::running && s.receiver.mode() == Receiver::Mode::running && !s.sender.awaiting() && !s.receiver.awaiting();
   }
 
   void apply(State& s, Event const& e) {

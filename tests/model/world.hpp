@@ -558,7 +558,7 @@ inline void World::carry_out_receiver(State& s, sync::Actions const& out) const 
         receiver_input(s, [&](auto& m, auto& more) { m.on_connected(a.path, a.number, true, more); });
         break;
       case sync::Action::Kind::switch_to:
-        if (s.received < s.done) violated("V3: the sender has completed a step that the receiver lacks");
+        if (s.received < s.done && !c_.behind_must_end) violated("V3: the sender has completed a step that the receiver lacks");
         s.polled = s.received;
         grant(s);
         break;
@@ -675,7 +675,7 @@ inline void World::check(State const& s) const {
   // One event costs at most one switch.
   if (rc.epoch - 1 > s.excused) violated("V6: a switch without a fault or a plan");
   if (newer(sc.epoch, rc.epoch)) violated("the sender is ahead of the receiver");
-  if (c_.ends == 0 && sc.ending != Ending::no) {
+  if (c_.ends == 0 && sc.ending != Ending::no && !(c_.behind_must_end && sc.cause == Cause::position_behind)) {
     violated(sc.cause == Cause::position_behind ? "V3: the sender has completed a step that the receiver lacks"
                                                 : "V4: the connection ends for no reason");
   }
@@ -689,6 +689,7 @@ inline void World::check(State const& s) const {
     violated("V3: the final position is not the receiver's");
   }
   if (s.lingered != 0) return;
+  if (!s.sender.peer_position_is_final()) violated("V3: the sender ends without the receiver's last word although it got through");
   auto const is_close = [](Cause c) { return c == Cause::closed || c == Cause::peer_closed; };
   if (sc.cause != rc.cause && !(is_close(sc.cause) && is_close(rc.cause))) violated("V5: the ends report different causes");
   if (sc.cause == Cause::peer_closed && rc.cause == Cause::peer_closed) violated("V5: nobody closed");

@@ -69,15 +69,16 @@ class PathJobs {
       case Stage::prepare: {
         Errc const e = path.describe(j.number, j.mine);
         if (e == Errc::would_block && now - j.since < prepare_limit) return {};
-        if (e == Errc::ok) {
-          j.speed = 0;
-          for (std::size_t l = 0; l < path.lane_count(); ++l) j.speed += j.mine[l].speed_mbps;
-        }
+        if (e == Errc::ok) j.speed = speed_of(j.mine, path.lane_count());
         return end(j, e == Errc::ok);
       }
       case Stage::connect: {
         Errc const e = j.theirs_number == j.number ? path.connect(j.theirs) : Errc::failed;
         if (e == Errc::would_block && now - j.since < prepare_limit) return {};
+        if (e == Errc::ok) {  // A path is as fast as its slower end.
+          std::uint64_t const theirs = speed_of(j.theirs, path.lane_count());
+          if (theirs < j.speed) j.speed = theirs;
+        }
         return end(j, e == Errc::ok);
       }
       case Stage::probe:
@@ -175,6 +176,13 @@ class PathJobs {
     std::array<LaneAddress, max_lanes> mine{}, theirs{};
   };
 
+  /// Megabits per second of all lanes.
+  static std::uint64_t speed_of(std::array<LaneAddress, max_lanes> const& lanes,
+                                std::size_t count) noexcept {
+    std::uint64_t speed = 0;
+    for (std::size_t l = 0; l < count; ++l) speed += lanes[l].speed_mbps;
+    return speed;
+  }
   static JobEnd end(Job& j, bool ok) noexcept {
     JobEnd const e{j.stage, ok};
     j.stage = Stage::none;

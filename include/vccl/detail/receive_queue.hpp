@@ -20,7 +20,11 @@ namespace vccl::detail {
 class ReceiveQueue {
  public:
   explicit ReceiveQueue(Step first = 0) noexcept
-      : posted_{first}, announced_{first}, received_{first} {}
+      : posted_{first},
+        announced_{first},
+        received_{first},
+        confirmed_{first},
+        flushed_until_{first} {}
 
   /// Posts a step. would_block in `why` when the window is full: test() what is done, call again.
   [[nodiscard]] Request add(std::span<RecvOp const> ops) noexcept {
@@ -53,27 +57,30 @@ class ReceiveQueue {
   /// Writes the CTS of every step that has none in this epoch. ok also when there is no room now.
   template <class P>
   Errc announce(P& path, PathId id, Epoch epoch) noexcept {
-    while (announced_ < posted_) {
-      auto& queue = path.queue_of(announced_);
+    while (announced_ != posted_) {
+      Step const step = announced_;
+      auto& queue = path.queue_of(step);
       if (!path.has_room(queue, 1)) return Errc::ok;
-      Slot const& st = steps_[announced_ % window];
-      CtsSlot& out = path.block().cts[announced_ % window];
-      for (std::uint8_t r = 0; r < st.count; ++r) {
+      bool const signaled = path.sign_now(queue);
+      Slot const& st = steps_[step % window];
+      std::uint8_t const count = st.count;
+      CtsSlot& out = path.block().cts[step % window];
+      for (std::uint8_t r = 0; r < count; ++r) {
         Memory const& into = st.ops[r].into;
-        CtsElement e{.step = announced_,
+        CtsElement e{.step = step,
                      .address = into.address,
                      .length = into.length,
                      .confirmed = received_,
                      .tag = st.ops[r].tag,
                      .epoch = epoch,
-                     .count = st.count,
+                     .count = count,
                      .index = r,
                      .needs_confirm = st.flushes};
         if (into.keys != nullptr) e.keys = LaneKeys{(*into.keys)[id], path.lane_count()};
         write_cts(out.elements[r], e);
       }
-      Errc const e = path.post_record(queue, &out, st.count * sizeof(CtsElement), Work::cts,
-                                      announced_, path.sign_now(queue));
+      Errc const e =
+          path.post_record(queue, &out, count * sizeof(CtsElement), Work::cts, step, signaled);
       if (e != Errc::ok) return e == Errc::would_block ? Errc::ok : e;
       confirmed_ = received_;
       ++announced_;
@@ -88,18 +95,19 @@ class ReceiveQueue {
     if (n.epoch != static_cast<std::uint8_t>(epoch)) return Errc::failed;
     Step const s =
         received_ + static_cast<std::uint16_t>(n.step - static_cast<std::uint16_t>(received_));
-    if (s >= announced_ || n.part >= path.queue_count()) return Errc::failed;
+    if (s - received_ >= announced_ - received_ || n.part >= path.queue_count())
+      return Errc::failed;
     Slot& st = steps_[s % window];
-    auto const bit = static_cast<std::uint16_t>(1u << n.part);
-    if ((st.arrived & bit) != 0) return Errc::failed;
-    st.arrived = static_cast<std::uint16_t>(st.arrived | bit);
+    if ((st.arrived >> n.part & 1) != 0) return Errc::failed;
+    st.arrived = static_cast<std::uint16_t>(st.arrived | 1u << n.part);
     if (n.exact) {
       st.parts = parts_of(st.total, path.queue_count());
       st.exact = true;
-    } else if (n.part == 0 && !read_sizes(path.block().sizes[s % window], s, epoch, st)) {
+    } else if (n.part == 0 && !read_sizes(path, s, epoch, st)) {
       return Errc::failed;
     }
-    if (st.parts == 0 || st.arrived != (1u << st.parts) - 1) return Errc::ok;
+    if (st.parts == 1 ? st.arrived != 1 : st.parts == 0 || st.arrived != (1u << st.parts) - 1)
+      return st.parts != 0 && st.arrived >> st.parts != 0 ? Errc::failed : Errc::ok;
     if (st.flushes) {
       st.state = State::flushing;
       st.flush_next = 0;
@@ -116,7 +124,7 @@ class ReceiveQueue {
   Errc pump_flushes(P& path, PathId id) noexcept {
     if (!flushing_) return Errc::ok;
     flushing_ = false;
-    for (Step s = received_; s < announced_; ++s) {
+    for (Step s = received_; s != announced_; ++s) {
       Slot& st = steps_[s % window];
       if (st.state != State::flushing) continue;
       std::size_t const all = path.lane_count() * st.count;
@@ -124,8 +132,8 @@ class ReceiveQueue {
         std::size_t const lane = st.flush_next / st.count;
         std::size_t const r = st.flush_next % st.count;
         Memory const& m = st.ops[r].into;
-        if (m.kind != MemoryKind::device || size_of(st, r) == 0 || !lane_carried(path, s, st, lane))
-          continue;
+        bool const written = size_of(st, r) != 0 && (st.too_long >> r & 1) == 0;
+        if (m.kind != MemoryKind::device || !written || !lane_carried(path, s, st, lane)) continue;
         Errc const e = path.post_flush_read(lane, m, (*m.keys)[id][lane], s);
         if (e == Errc::would_block) {
           flushing_ = true;
@@ -144,7 +152,7 @@ class ReceiveQueue {
   void on_flushed(std::uint32_t step32) noexcept {
     Step const s =
         received_ + static_cast<std::uint32_t>(step32 - static_cast<std::uint32_t>(received_));
-    if (s >= announced_) return;
+    if (s - received_ >= announced_ - received_) return;
     Slot& st = steps_[s % window];
     if (st.state != State::flushing || st.flushing == 0) return;
     ++flush_reads_;
@@ -156,7 +164,7 @@ class ReceiveQueue {
 
   /// What is not received counts as nothing: it will be announced and sent again.
   void rewind() noexcept {
-    for (Step s = received_; s < posted_; ++s) {
+    for (Step s = received_; s != posted_; ++s) {
       steps_[s % window].state = State::posted;
       forget_arrivals(steps_[s % window]);
     }
@@ -166,7 +174,7 @@ class ReceiveQueue {
 
   /// Nothing will come any more: what is not received ends with `error`.
   void finish(Errc error) noexcept {
-    for (Step s = received_; s < posted_; ++s) {
+    for (Step s = received_; s != posted_; ++s) {
       steps_[s % window].state = State::done;
       steps_[s % window].error = error;
       steps_[s % window].exact = false;
@@ -207,7 +215,7 @@ class ReceiveQueue {
   /// True once when the sender waits for a confirmation that no CTS has carried. `of_all`: it waits
   /// for those of steps that needed no flush as well.
   [[nodiscard]] bool confirm_due(bool of_all) noexcept {
-    bool const due = (of_all ? received_ : flushed_until_) > confirmed_;
+    bool const due = newer(of_all ? received_ : flushed_until_, confirmed_);
     confirmed_ = received_;
     return due;
   }
@@ -246,11 +254,13 @@ class ReceiveQueue {
     st.arrived = 0;
   }
 
-  static bool read_sizes(SizeSlot const& in, Step s, Epoch epoch, Slot& st) noexcept {
+  template <class P>
+  static bool read_sizes(P& path, Step s, Epoch epoch, Slot& st) noexcept {
+    SizeSlot const& in = path.block().sizes[s % window];
     for (std::size_t i = 0; i < size_elements(st.count); ++i) {
       auto const e = load_record<SizeElement>(&in.elements[i]);
       if (e.check != check_of(e) || e.step != s || e.epoch != epoch || e.count != st.count ||
-          e.parts == 0)
+          e.parts == 0 || e.parts > path.queue_count())
         return false;
       st.parts = e.parts;
       st.too_long = e.too_long;
@@ -273,7 +283,7 @@ class ReceiveQueue {
 
   /// Hands over, in order, what has arrived.
   void advance() noexcept {
-    while (received_ < announced_) {
+    while (received_ != announced_) {
       Slot& st = steps_[received_ % window];
       if (st.state != State::arrived) return;
       st.state = State::done;
@@ -285,8 +295,8 @@ class ReceiveQueue {
   Step posted_;             ///< Next step to post.
   Step announced_;          ///< Next step to write a CTS for.
   Step received_;           ///< Below: received, in order.
-  Step confirmed_ = 0;      ///< Position that the sender was last told.
-  Step flushed_until_ = 0;  ///< Steps below needed a flush, and the sender may wait for word of it.
+  Step confirmed_;          ///< Position that the sender was last told.
+  Step flushed_until_;      ///< Steps below needed a flush, and the sender may wait for word of it.
   bool flushing_ = false;   ///< Some flush read is still to be posted.
   std::uint64_t flush_reads_ = 0;
   std::array<Slot, window> steps_{};

@@ -8,6 +8,7 @@
 #include <vccl/detail/send_requests.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +22,7 @@ template <class ReleasePolicy>
 class SendQueue {
  public:
   explicit SendQueue(Step first = 0) noexcept
-      : done_{first}, next_{first}, matched_{first}, high_{first} {}
+      : done_{first}, next_{first}, matched_{first}, high_{first}, confirmed_{first} {}
 
   /// The table of sends: add, ask, take results.
   [[nodiscard]] SendRequests& requests() noexcept { return requests_; }
@@ -85,9 +86,9 @@ class SendQueue {
 
   /// Completes steps below `position`, and goes on sending at `resume`.
   void rewind(Step position, Step resume) noexcept {
-    Step const until = position < resume ? position : resume;
-    while (done_ < until && done_ < next_) complete(Errc::ok, Delivered::yes);
-    for (Step s = resume; s < next_; ++s) steps_[s % window].acked = 0;
+    Step const until = newer(resume, position) ? position : resume;
+    while (newer(until, done_) && done_ != next_) complete(Errc::ok, Delivered::yes);
+    for (Step s = resume; newer(next_, s); ++s) steps_[s % window].acked = 0;
     if (newer(next_, high_)) high_ = next_;
     next_ = resume;
     known_ = false;  // Another path has other keys, and tells them again.
@@ -96,10 +97,12 @@ class SendQueue {
 
   /// Nothing will go on: the rest ends with `error`. `position`: what the receiver has, at least.
   void finish(Errc error, Step position, bool final_position) noexcept {
-    while (done_ < next_ && done_ < position) complete(Errc::ok, Delivered::yes);
+    // A position beyond what was sent is none: it is 0 while the receiver has not been heard.
+    Step const has = position - done_ <= next_ - done_ ? position : done_;
+    while (done_ != has) complete(Errc::ok, Delivered::yes);
     Delivered const sent = final_position ? Delivered::no : Delivered::unknown;
-    while ((done_ < next_ || done_ < high_) && done_ < matched_) complete(error, sent);
-    while (done_ < matched_) complete(error, Delivered::no);
+    Step const written = newer(high_, next_) ? high_ : next_;
+    while (done_ != matched_) complete(error, newer(written, done_) ? sent : Delivered::no);
     Slot& partial = steps_[matched_ % window];
     for (std::size_t r = 0; r < max_receives; ++r) {
       if ((partial.filled >> r & 1) != 0) {
@@ -109,6 +112,7 @@ class SendQueue {
     partial.filled = 0;
     requests_.end_queued(error);
     next_ = done_;
+    cursor_ = {};
   }
 
   [[nodiscard]] Step done() const noexcept { return done_; }
@@ -123,7 +127,7 @@ class SendQueue {
   [[nodiscard]] bool on_wire() const noexcept { return next_ != done_ || cursor_.begun; }
   [[nodiscard]] std::uint64_t bytes_on_wire() const noexcept {
     std::uint64_t n = 0;
-    for (Step s = done_; s < next_; ++s) {
+    for (Step s = done_; s != next_; ++s) {
       Slot const& st = steps_[s % window];
       for (std::uint8_t r = 0; r < st.count; ++r) n += carried(st, r);
     }
@@ -178,7 +182,7 @@ class SendQueue {
         if (st.filled == 0) {
           st.count = cts.count;
           st.too_long = 0;
-          st.needs_confirm = cts.needs_confirm != 0;
+          if (!ReleasePolicy::on_acknowledgement(true)) st.needs_confirm = cts.needs_confirm != 0;
         }
       }
       targets_[r] = {cts.address, cts.length, cts.keys, cts.tag};
@@ -194,12 +198,13 @@ class SendQueue {
       if (!give(st, 0)) return false;
       st.filled = 1;
     } else {
+      unsigned const all = (1u << st.count) - 1;
       unsigned filled = st.filled;
-      for (std::uint8_t r = 0; r < st.count; ++r) {
-        if ((filled >> r & 1) == 0 && give(st, r)) filled |= 1u << r;
+      for (unsigned rest = all & ~filled; rest != 0 && requests_.any_queued(); rest &= rest - 1) {
+        if (give(st, static_cast<std::uint8_t>(std::countr_zero(rest)))) filled |= rest & -rest;
       }
       st.filled = static_cast<std::uint8_t>(filled);
-      if (filled != (1u << st.count) - 1) return false;
+      if (filled != all) return false;
     }
     ++matched_;
     return true;
@@ -281,12 +286,18 @@ class SendQueue {
     std::uint64_t offset = cursor_.offset;
     for (std::uint8_t r = cursor_.receive; r <= last; ++r, offset = 0) {
       std::uint64_t const all = carried(st, r);
-      std::uint64_t const stride = part_stride(all, st.parts);
-      std::uint64_t const from = clip(cursor_.part * stride, all);
-      std::uint64_t const share = clip(from + stride, all) - from;
-      while (offset < share || r == last) {
+      std::uint64_t from = 0;
+      std::uint64_t share = all;
+      if (st.parts != 1) {
+        std::uint64_t const stride = part_stride(all, st.parts);
+        from = clip(cursor_.part * stride, all);
+        share = clip(from + stride, all) - from;
+      }
+      if (share == 0 && r != last) continue;
+      for (bool whole = false; !whole;) {
         std::uint64_t const n = clip(share - offset, max_message_);
-        bool const notifies = r == last && offset + n == share;
+        whole = offset + n == share;
+        bool const notifies = whole && r == last;
         Errc e = Errc::would_block;
         if (path.has_room(queue, 1)) [[likely]] {
           WorkRequest wr = data_request(id, queue.lane, requests_[st.requests[r]].from, targets_[r],
@@ -304,7 +315,6 @@ class SendQueue {
           cursor_.offset = offset;
           return e;
         }
-        if (notifies) break;
         offset += n;
       }
     }
@@ -365,7 +375,7 @@ class SendQueue {
   void start(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
     st.parts = parts;
     st.acked = 0;
-    if (next_ < high_) {
+    if (newer(high_, next_)) {
       resent_bytes_ += bytes;
       ++resent_steps_;
     }
@@ -389,7 +399,7 @@ class SendQueue {
   }
 
   void release() noexcept {
-    while (done_ < next_) {
+    while (done_ != next_) {
       Slot const& st = steps_[done_ % window];
       // Also what the receiver has confirmed may be sent again by our NIC until it is acknowledged.
       if (st.acked != st.parts) return;
@@ -401,10 +411,11 @@ class SendQueue {
   /// Ends the step at done_.
   void complete(Errc error, Delivered delivered) noexcept {
     Slot& st = steps_[done_ % window];
+    std::uint8_t const count = st.count;
     if (st.too_long == 0 || error != Errc::ok) [[likely]] {
-      for (std::uint8_t r = 0; r < st.count; ++r) requests_.end(st.requests[r], error, delivered);
+      for (std::uint8_t r = 0; r < count; ++r) requests_.end(st.requests[r], error, delivered);
     } else {
-      for (std::uint8_t r = 0; r < st.count; ++r) {
+      for (std::uint8_t r = 0; r < count; ++r) {
         bool const too_long = (st.too_long >> r & 1) != 0;
         requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
                       too_long ? Delivered::no : delivered);
@@ -418,7 +429,7 @@ class SendQueue {
   Step next_;     ///< Next step to write.
   Step matched_;  ///< Next step to give sends to; above next_ only after a rewind.
   Step high_;     ///< What a rewind left behind: below is a resend.
-  Step confirmed_ = 0;
+  Step confirmed_;  ///< The receiver has all below, flushed.
   std::uint64_t max_message_ = ~std::uint64_t{0};
   std::uint64_t resent_bytes_ = 0;
   std::uint64_t resent_steps_ = 0;

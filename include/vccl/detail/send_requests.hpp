@@ -11,7 +11,7 @@
 
 namespace vccl::detail {
 
-/// Table of sends. A send is queued until it meets a receive, then matched, then done, and free
+/// Table of sends. A send is queued until it meets a receive, then under way, then done, and free
 /// again once its result has been taken. Never allocates.
 class SendRequests {
  public:
@@ -28,7 +28,7 @@ class SendRequests {
 
    private:
     friend SendRequests;
-    enum class State : std::uint8_t { free, queued, matched, done };
+    enum class State : std::uint8_t { free, posted, done };
     State state_ = State::free;
   };
 
@@ -47,7 +47,7 @@ class SendRequests {
     free_ = e.next;
     e.from = from;
     e.tag = tag;
-    e.state_ = Entry::State::queued;
+    e.state_ = Entry::State::posted;
     e.next = none;
     (last_ == none ? first_ : entries_[last_].next) = i;
     last_ = i;
@@ -72,7 +72,6 @@ class SendRequests {
       entries_[before].next = entries_[i].next;
     }
     if (last_ == i) last_ = before;
-    entries_[i].state_ = Entry::State::matched;
     return i;
   }
 

@@ -121,6 +121,8 @@ class Sender : public End {
       if (!detail::read_cts(rings_.cts[next_ % window].elements[r], next_, r, epoch, cts))
         return false;
       if (r == 0) {
+        // The receiver may be a window ahead of what is acknowledged: then the slot is still taken.
+        if (next_ - done_ >= window) return false;
         st.count = cts.count;
         st.too_long = 0;
       }
