@@ -20,6 +20,7 @@ set(VCCL_HEADERS
     include/vccl/detail/records.hpp
     include/vccl/detail/send_queue.hpp
     include/vccl/detail/send_requests.hpp
+    include/vccl/detail/send_step.hpp
     include/vccl/detail/service.hpp
     include/vccl/detail/setup.hpp
     include/vccl/detail/words.hpp

@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace vccl {
 
@@ -73,7 +74,7 @@ using Epoch = std::uint32_t;
 /// True when serial number `a` comes after `b` (RFC 1982: half the range is "after").
 template <class U>
 [[nodiscard]] constexpr bool newer(U a, U b) noexcept {
-  return a != b && static_cast<U>(a - b) < static_cast<U>(U{1} << (sizeof(U) * 8 - 1));
+  return static_cast<std::make_signed_t<U>>(static_cast<U>(a - b)) > 0;
 }
 
 /// Which end of a connection.

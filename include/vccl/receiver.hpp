@@ -41,10 +41,12 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   /// aborted.
   [[nodiscard]] Request irecv(std::span<RecvOp const> ops) noexcept {
     Guard const guard{*this};
-    if (this->ended_) [[unlikely]]
+    if (!this->may_post_) [[unlikely]] {
+      if (!this->ended_) return queue_.add(ops);  // Announced when the connection is ready.
       return {0, 0, this->cause_ == Cause::closed ? Errc::closed : Errc::aborted};
+    }
     Request const r = queue_.add(ops);
-    if (r && this->may_post_) announce();
+    if (r) announce();
     return r;
   }
   [[nodiscard]] Request irecv(std::initializer_list<RecvOp> ops) noexcept {
@@ -77,25 +79,27 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
       set_up();
       if (!this->ready_) return;
     }
-    this->paths_.with(this->active(),
-                      [&](auto& path) { return this->poll_one(this->active(), path); });
-    if (this->may_post_ && queue_.may_announce()) announce();
+    this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
+      return this->poll_one(this->active(), path);
+    });
+    if (this->may_go_on() && queue_.may_announce()) announce();
     if constexpr (resilient) {
       if (this->needs_service()) this->serve(this->now());
     }
   }
 
-  void announce() noexcept {
-    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
-      Errc e = queue_.pump_flushes(path, this->active());
-      if (e == Errc::ok) e = queue_.announce(path, this->active(), this->epoch_);
-      if (e != Errc::ok) return e;
-      return path.flush();
-    }));
+  [[gnu::noinline]] void announce() noexcept {
+    this->on_refused(
+        this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
+          Errc e = queue_.pump_flushes(path, this->active());
+          if (e == Errc::ok) e = queue_.announce(path, this->active(), this->epoch_);
+          if (e != Errc::ok) return e;
+          return path.flush();
+        }));
   }
 
   template <class P>
-  void on_arrival(P& path, PathId, detail::Arrival const& a) noexcept {
+  [[gnu::always_inline]] void on_arrival(P& path, PathId, detail::Arrival const& a) noexcept {
     if (a.id.work == detail::Work::receive) {
       Errc const e = queue_.on_notify(path, this->epoch_, a.immediate);
       if (e == Errc::failed) return this->on_impossible();
@@ -118,6 +122,7 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
   [[nodiscard]] std::uint64_t progress_mark() const noexcept { return queue_.received(); }
   [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }
+  [[nodiscard]] bool owes() const noexcept { return false; }
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return 0; }
   void on_switch(PathId q, Epoch epoch, Step) noexcept {
     this->active_ = q;

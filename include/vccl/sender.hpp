@@ -55,10 +55,13 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     requires(!resilient || ReplayableBy<OrderedNotify, typename Link::PoliciesType::Rollback>)
   {
     Guard const guard{*this};
-    if (this->ended_ || closing()) [[unlikely]]
-      return {0, 0, this->ended_ && !closing() ? Errc::aborted : Errc::closed};
+    if (!this->may_post_ || closing()) [[unlikely]] {
+      if (closing()) return {0, 0, Errc::closed};
+      if (this->ended_) return {0, 0, Errc::aborted};
+      return queue_.requests().add(from, tag);  // Sent when the connection is ready.
+    }
     Request const r = queue_.requests().add(from, tag);
-    if (r && this->may_post_) pump();
+    if (r) pump();
     return r;
   }
 
@@ -85,9 +88,10 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
       set_up();
       if (!this->ready_) return;
     }
-    this->paths_.with(this->active(),
-                      [&](auto& path) { return this->poll_one(this->active(), path); });
-    if (this->may_post_) {
+    this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
+      return this->poll_one(this->active(), path);
+    });
+    if (this->may_go_on()) {
       if (queue_.may_pump()) {
         pump();
       } else if (queue_.waits_for_confirmation()) {
@@ -101,12 +105,13 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     }
   }
 
-  void pump() noexcept {
-    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
-      Errc const e = queue_.pump(path, this->active(), this->epoch_);
-      if (e != Errc::ok) return e;
-      return path.flush();
-    }));
+  [[gnu::noinline]] void pump() noexcept {
+    this->on_refused(
+        this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
+          Errc const e = queue_.pump(path, this->active(), this->epoch_);
+          if (e != Errc::ok) return e;
+          return path.flush();
+        }));
   }
 
   void look_for_confirmation() noexcept {
@@ -127,8 +132,13 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
 
   template <class P>
-  void on_arrival(P&, PathId, detail::Arrival const& a) noexcept {
-    if (a.id.work == detail::Work::data) queue_.on_acknowledged(a.id.step);
+  [[gnu::always_inline]] void on_arrival(P&, PathId, detail::Arrival const& a) noexcept {
+    if (a.id.work != detail::Work::data) return;
+    if constexpr (resilient) {
+      queue_.on_acknowledged(a.id.step);
+    } else {
+      queue_.on_known_acknowledged(a.id.step);
+    }
   }
 
   // ---- For Failover
@@ -143,6 +153,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
   [[nodiscard]] std::uint64_t progress_mark() const noexcept { return queue_.done(); }
   [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }
+  [[nodiscard]] bool owes() const noexcept { return queue_.on_wire(); }
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return queue_.bytes_on_wire(); }
   void on_switch(PathId q, Epoch epoch, Step position) noexcept {
     this->active_ = q;

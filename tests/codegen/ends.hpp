@@ -3,12 +3,13 @@
 /// @file
 /// A sender and a receiver that are ready, made by hand or of a Connection: driven alike.
 
-#include <codegen/hand_written/receiver.hpp>
-#include <codegen/hand_written/sender.hpp>
-#include <codegen/wire.hpp>
 #include <vccl/connection.hpp>
 #include <vccl/policies/telemetry/event_log.hpp>
 #include <vccl/sync/receiver_decides.hpp>
+
+#include <codegen/hand_written/receiver.hpp>
+#include <codegen/hand_written/sender.hpp>
+#include <codegen/wire.hpp>
 
 #include <cstddef>
 #include <cstdint>

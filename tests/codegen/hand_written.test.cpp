@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <codegen/ends.hpp>
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -77,7 +76,7 @@ class Planner {
         std::size_t const bytes = one_in(8) ? 0 : number(most_bytes + 1);
         receive.pieces.push_back(place(target_, bytes, tag));
         // Mostly exact, else shorter, empty or too long.
-        std::size_t const sent = one_in(6)   ? number(bytes + 1)
+        std::size_t const sent = one_in(6)    ? number(bytes + 1)
                                  : one_in(30) ? bytes + 1 + number(100)
                                               : bytes;
         batch.push_back({.kind = Order::Kind::send, .pieces = {place(source_, sent, tag)}});
@@ -207,9 +206,9 @@ TEST_CASE("what is written by hand does the same as a Connection, byte for byte 
     CHECK(ours.journal.size() > 500);
     CHECK(ours.journal.size() == bare.journal.size());
     std::size_t const n = std::min(ours.journal.size(), bare.journal.size());
-    auto const differs = std::mismatch(ours.journal.begin(),
-                                       ours.journal.begin() + static_cast<std::ptrdiff_t>(n),
-                                       bare.journal.begin());
+    auto const differs =
+        std::mismatch(ours.journal.begin(), ours.journal.begin() + static_cast<std::ptrdiff_t>(n),
+                      bare.journal.begin());
     CHECK(differs.first - ours.journal.begin() == static_cast<std::ptrdiff_t>(n));
     auto const has = [&](auto what) {
       return std::any_of(ours.journal.begin(), ours.journal.end(), what);

@@ -35,17 +35,17 @@ void Network::note(WorkRequest const& w) {
   Region const from = region_of(w.local, w.length);
   Region const to = region_of(w.remote, w.length);
   auto const* const bytes = static_cast<const std::byte*>(pointer(w.local));
-  journal->push_back({.kind = w.kind,
-                      .traffic = w.traffic,
-                      .qp = w.qp,
-                      .signaled = w.signaled,
-                      .inlined = w.inlined,
-                      .immediate = w.immediate,
-                      .offset = w.length == 0 ? 0 : w.remote - to.address,
-                      .keys_fit = w.length == 0 ||
-                                  (w.keys.local == Registration{from.address}.keys().local &&
-                                   w.keys.remote == Registration{to.address}.keys().remote),
-                      .bytes = std::vector<std::byte>(bytes, bytes + w.length)});
+  journal->push_back(
+      {.kind = w.kind,
+       .traffic = w.traffic,
+       .qp = w.qp,
+       .signaled = w.signaled,
+       .inlined = w.inlined,
+       .immediate = w.kind == WorkRequest::Kind::write_with_immediate ? w.immediate : 0,
+       .offset = w.length == 0 ? 0 : w.remote - to.address,
+       .keys_fit = w.length == 0 || (w.keys.local == Registration{from.address}.keys().local &&
+                                     w.keys.remote == Registration{to.address}.keys().remote),
+       .bytes = std::vector<std::byte>(bytes, bytes + w.length)});
 }
 
 Errc Pipe::send(std::span<std::byte const> message) noexcept {
@@ -126,7 +126,7 @@ Errc Lane::post(WorkRequest const& w) noexcept {
   if (notifies) {
     peer->complete({.id = q.receives[q.head++ % receive_depth],
                     .kind = Completion::Kind::received_with_immediate,
-                    .immediate = w.immediate,
+                    .immediate = w.kind == WorkRequest::Kind::write_with_immediate ? w.immediate : 0,
                     .bytes = static_cast<std::uint32_t>(w.length)});
   }
   if (w.signaled) complete({.id = w.id});

@@ -53,7 +53,7 @@ class Network {
   [[nodiscard]] Region region_of(std::uint64_t address, std::uint64_t length) const noexcept;
   void note(WorkRequest const& w);
 
-  std::vector<Messages> inboxes_;                ///< Ends 2n and 2n + 1 are one pipe.
+  std::vector<Messages> inboxes_;                 ///< Ends 2n and 2n + 1 are one pipe.
   std::vector<std::deque<std::uint32_t>> doors_;  ///< Ends that wait at each door.
   std::vector<Lane*> lanes_;
   std::vector<Region> regions_;

@@ -85,8 +85,8 @@ TEST_CASE("set-up messages that are cut, stretched or rubbish hang nothing") {
   soft::Random random{3};
   for (std::size_t host = 0; host < 2; ++host) {
     for (int nth = 0; nth < 2; ++nth) {
-      for (std::size_t const size :
-           std::initializer_list<std::size_t>{1, 7, 23, 24, 25, 100, 1231, 1233, 4095, 4096, 5000}) {
+      for (std::size_t const size : std::initializer_list<std::size_t>{1, 7, 23, 24, 25, 100, 1231,
+                                                                       1233, 4095, 4096, 5000}) {
         for (bool const rubbish : {false, true}) {
           CAPTURE(host);
           CAPTURE(nth);

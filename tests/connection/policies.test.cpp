@@ -63,8 +63,7 @@ TEST_CASE("with OnConfirm a send completes on the receiver's word, with AckOrCon
     switches.release = confirm ? Switches::Release::confirm : Switches::Release::ack_or_confirm;
     REQUIRE(w.settle());
     w.load(Load::uniform(1, 1000));
-    w.inject(
-        "hold cts host1.port0 for 50ms\nhold control host1 for 50ms\nhold oob host1 for 50ms");
+    w.inject("hold cts host1.port0 for 50ms\nhold control host1 for 50ms\nhold oob host1 for 50ms");
     w.sends_at_most = 0;
     w.idle(60_ms);  // The CTS comes through.
     w.inject("hold control host1 for 50ms\nhold oob host1 for 50ms");

@@ -71,7 +71,8 @@ TEST_CASE("a backup that dies unnoticed while it is idle is found out when it is
   CHECK(w.problems() == "");
 }
 
-TEST_CASE("a caller that gave up costs the receiver that it reaches its deadline, not the listener") {
+TEST_CASE(
+    "a caller that gave up costs the receiver that it reaches its deadline, not the listener") {
   World w{{.connect = false}};
   w.ends->connect(PortId{0}, w.ends->handle());
   w.idle(11_s);

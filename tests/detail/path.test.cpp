@@ -33,9 +33,8 @@ struct Bench {
     path.set_remote(reinterpret_cast<std::uint64_t>(peer.get()), {500, 501, 502, 503});
   }
   Errc post(std::size_t i, bool signaled, Work work = Work::data, Step step = 0) {
-    WorkRequest wr;
-    wr.signaled = signaled;
-    return path.post(queue(i), wr, work, step);
+    queue(i).data.signaled = signaled;
+    return path.post(queue(i), queue(i).data, work, step);
   }
   Path<ScriptedLane>::Queue& queue(std::size_t i) { return path.queue_of(i); }
   bool has_room(std::size_t i, std::uint16_t n) { return path.has_room(queue(i), n); }
@@ -88,8 +87,8 @@ TEST_CASE("queues go round the lanes first, so that neighbouring steps take diff
   Bench b{2, 2};
   std::vector<std::pair<std::size_t, int>> went;
   for (Step s = 0; s < 5; ++s) {
-    WorkRequest wr;
-    CHECK(b.path.post(b.path.queue_of(s), wr, Work::data, s) == Errc::ok);
+    auto& queue = b.path.queue_of(s);
+    CHECK(b.path.post(queue, queue.data, Work::data, s) == Errc::ok);
     went.emplace_back(b.host.posts.back().lane, b.last().qp);
     CHECK(b.path.lane_of(unpack_work(b.last().id)) == went.back().first);
   }
@@ -505,8 +504,7 @@ TEST_CASE("a path that lives once keeps the account of its send queue, and refil
   CHECK(path.describe(1, out) == Errc::ok);
   auto& queue = path.queue_of(0);
   for (int i = 0; i < depth - 8; ++i) {
-    WorkRequest wr;
-    CHECK(path.post(queue, wr, Work::data, 0) == Errc::ok);
+    CHECK(path.post(queue, queue.data, Work::data, 0) == Errc::ok);
   }
   CHECK_FALSE(path.has_room(queue, 1));
   complete(host, 6);

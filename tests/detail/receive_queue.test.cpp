@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vccl/detail/receive_queue.hpp>
 
+#include <detail/scripted_lane.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <detail/scripted_lane.hpp>
 #include <memory>
 #include <vector>
 
@@ -68,9 +68,9 @@ struct Bench {
     return notify_in(epoch, s, part, exact);
   }
   Errc notify_in(Epoch e, Step s, std::uint8_t part = 0, bool exact = true) {
-    Errc const result =
-        queue.on_notify(path, epoch, pack(Notify{static_cast<std::uint8_t>(e),
-                                                 static_cast<std::uint16_t>(s), part, exact}));
+    Errc const result = queue.on_notify(
+        path, epoch,
+        pack(Notify{static_cast<std::uint8_t>(e), static_cast<std::uint16_t>(s), part, exact}));
     return result;
   }
   Errc pump() { return queue.pump_flushes(path, active); }
@@ -89,9 +89,7 @@ struct Bench {
       store_record(&block->sizes[s % window].elements[i], e);
     }
   }
-  void flushed(std::size_t n) {
-    queue.on_flushed(unpack_work(host.flush_reads.at(n).id).step);
-  }
+  void flushed(std::size_t n) { queue.on_flushed(unpack_work(host.flush_reads.at(n).id).step); }
   bool done(Request r) { return queue.knows(r) && queue.is_done(r); }
   /// A result that is not there has error would_block.
   Result take(Request r) {
@@ -603,8 +601,9 @@ TEST_CASE("after a rewind what was not received is announced and received again"
   std::vector<Request> all;
   for (int i = 0; i < 4; ++i) all.push_back(at.announced({at.op(2 * min_part)}));
   for (std::uint8_t part = 0; part < 2; ++part) CHECK(at.notify(0, part) == Errc::ok);
-  CHECK(at.notify(1, 0) == Errc::ok);                                      // Half of it.
-  for (std::uint8_t part = 0; part < 2; ++part) CHECK(at.notify(2, part) == Errc::ok);  // Not in turn.
+  CHECK(at.notify(1, 0) == Errc::ok);  // Half of it.
+  for (std::uint8_t part = 0; part < 2; ++part)
+    CHECK(at.notify(2, part) == Errc::ok);  // Not in turn.
   at.queue.rewind();
   CHECK(at.queue.received() == 1);
   CHECK(at.queue.announced() == 1);

@@ -42,9 +42,9 @@ struct ScriptedHost : archetype::Host {
   int receives_left = never;
   int flush_reads_left = never;
   Errc refusal = Errc::would_block;
-  bool copies = false;                ///< Writes are copied to where they point to.
-  std::uint16_t bad_port = 0xffff;    ///< Memory cannot be registered on it.
-  int registered = 0;                 ///< Registrations alive.
+  bool copies = false;              ///< Writes are copied to where they point to.
+  std::uint16_t bad_port = 0xffff;  ///< Memory cannot be registered on it.
+  int registered = 0;               ///< Registrations alive.
 };
 
 /// Keys that tell the port: 100 + port locally, 200 + port for the peer.

@@ -5,9 +5,8 @@
 #include <vccl/policies/release/on_ack.hpp>
 #include <vccl/policies/release/on_confirm.hpp>
 
-#include <doctest/doctest.h>
-
 #include <detail/scripted_lane.hpp>
+#include <doctest/doctest.h>
 
 #include <memory>
 #include <set>
@@ -33,8 +32,10 @@ struct Want {
 using Write = std::tuple<std::size_t, int, WorkRequest::Kind, std::uint64_t, std::uint64_t,
                          std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, int>;
 Write write_of(Posted const& p) {
-  return {p.lane,       static_cast<int>(p.wr.qp), p.wr.kind,      p.wr.local,
-          p.wr.remote,  p.wr.length,               p.wr.immediate, p.wr.keys.local,
+  return {p.lane,           static_cast<int>(p.wr.qp),
+          p.wr.kind,        p.wr.local,
+          p.wr.remote,      p.wr.length,
+          p.wr.immediate,   p.wr.keys.local,
           p.wr.keys.remote, static_cast<int>(unpack_work(p.wr.id).work)};
 }
 bool notifies(Posted const& p) { return p.wr.kind == WorkRequest::Kind::write_with_immediate; }
@@ -66,7 +67,7 @@ struct Bench {
   SendQueue<Release> queue;
   PathId active = 0;
   Epoch epoch = 1;
-  Step confirmed = 0;      ///< What CTS say.
+  Step confirmed = 0;  ///< What CTS say.
   bool needs_confirm = false;
   KeyTable keys{};  ///< Local: of sends. Remote: of receives.
 
@@ -687,8 +688,8 @@ TEST_CASE("a queue without room is waited for, wherever that is") {
     std::size_t filler = 0;  // Leaves `room` on both queues.
     for (std::size_t q = 0; q < 2; ++q) {
       for (std::uint16_t i = room; i < 24; ++i, ++filler) {
-        WorkRequest wr;
-        CHECK(at.way().path.post(at.way().path.queue_of(q), wr, Work::cts, 0) == Errc::ok);
+        auto& queue = at.way().path.queue_of(q);
+        CHECK(at.way().path.post(queue, queue.record, Work::cts, 0) == Errc::ok);
       }
     }
     for (int i = 0; i < 50; ++i) {

@@ -35,19 +35,19 @@ struct Config {
   std::string_view name;
   std::uint8_t paths = 2;
   std::uint8_t steps = 2;
-  std::uint8_t window = 2;         ///< Steps with a CTS beyond the received ones.
-  std::uint8_t faults = 1;         ///< Links that go down, and suspicions of a path that works.
-  std::uint8_t repairs = 1;        ///< Attempts to arm a path.
-  std::uint8_t ends = 0;           ///< Closes, fatal faults, outage deadlines, fences that fail.
-  std::uint8_t up = 0b111;         ///< Paths armed at the start.
-  std::uint8_t flushed = 0b010;    ///< Steps whose memory needs a flush, so a confirmation.
-  std::uint8_t remembered = 3;     ///< Different messages that can be under way, per direction.
-  bool out_of_band = true;         ///< Else messages need a path.
-  bool rings = false;              ///< CTS records land one by one; else landing and use are one.
-  bool lingers = false;            ///< The linger deadline may pass.
-  bool behind_must_end = false;    ///< A position behind is no violation if both ends end with that cause.
+  std::uint8_t window = 2;       ///< Steps with a CTS beyond the received ones.
+  std::uint8_t faults = 1;       ///< Links that go down, and suspicions of a path that works.
+  std::uint8_t repairs = 1;      ///< Attempts to arm a path.
+  std::uint8_t ends = 0;         ///< Closes, fatal faults, outage deadlines, fences that fail.
+  std::uint8_t up = 0b111;       ///< Paths armed at the start.
+  std::uint8_t flushed = 0b010;  ///< Steps whose memory needs a flush, so a confirmation.
+  std::uint8_t remembered = 3;   ///< Different messages that can be under way, per direction.
+  bool out_of_band = true;       ///< Else messages need a path.
+  bool rings = false;            ///< CTS records land one by one; else landing and use are one.
+  bool lingers = false;          ///< The linger deadline may pass.
+  bool behind_must_end = false;  ///< A position behind is none if both ends then end with an error.
   Mutant mutant = Mutant::none;
-  unsigned depth = 0;              ///< 0: until nothing new is found.
+  unsigned depth = 0;  ///< 0: until nothing new is found.
 };
 
 }  // namespace vccl::model

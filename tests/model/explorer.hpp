@@ -3,6 +3,16 @@
 /// @file
 /// Breadth first through all states of a configuration, so that a counterexample is a shortest one.
 
+#include <model/data.hpp>
+#include <model/describe.hpp>
+#include <model/enabled.hpp>
+#include <model/fingerprints.hpp>
+#include <model/invariants.hpp>
+#include <model/key.hpp>
+#include <model/progress.hpp>
+#include <model/steps.hpp>
+#include <model/world.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,18 +23,12 @@
 #include <thread>
 #include <vector>
 
-#include <model/describe.hpp>
-#include <model/fingerprints.hpp>
-#include <model/key.hpp>
-#include <model/progress.hpp>
-#include <model/world.hpp>
-
 namespace vccl::model {
 
 struct Outcome {
   std::size_t states = 0;
   unsigned levels = 0;
-  bool closed = false;          ///< Nothing new was left to look at.
+  bool closed = false;  ///< Nothing new was left to look at.
   const char* violated = nullptr;
   std::vector<std::string> trace;
   double seconds = 0;
@@ -32,7 +36,8 @@ struct Outcome {
 
 class Explorer {
  public:
-  explicit Explorer(Config const& c, unsigned threads = 2) : config_{c}, world_{config_}, threads_{threads} {}
+  explicit Explorer(Config const& c, unsigned threads = 2)
+      : config_{c}, world_{config_}, threads_{threads} {}
 
   Outcome run(std::size_t most_states = SIZE_MAX) {
     auto const begin = std::chrono::steady_clock::now();
@@ -42,14 +47,17 @@ class Explorer {
     seen_.insert(root);
     Level level(1);
     level[0].push_back(first);
-    while (size(level) > 0 && found_ == nullptr && seen_.size() < most_states && (config_.depth == 0 || out.levels < config_.depth)) {
+    while (size(level) > 0 && found_ == nullptr && seen_.size() < most_states &&
+           (config_.depth == 0 || out.levels < config_.depth)) {
       seen_.reserve(size(level) * 3 + (1u << 18));
       good_.reserve(size(level) * 2 + (1u << 18));
       level = expand(level);
       ++out.levels;
       if (std::getenv("MODEL_VERBOSE") != nullptr) {
-        std::fprintf(stderr, "level %u: %zu new, %zu in all, %zu good, %.1f s\n", out.levels, size(level), seen_.size(), good_.size(),
-                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        std::fprintf(
+            stderr, "level %u: %zu new, %zu in all, %zu good, %.1f s\n", out.levels, size(level),
+            seen_.size(), good_.size(),
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       }
     }
     out.states = seen_.size();

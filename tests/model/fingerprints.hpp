@@ -25,7 +25,8 @@ class Fingerprints {
       std::uint64_t seen = keys_[i].load(std::memory_order_relaxed);
       if (seen == 0 && keys_[i].compare_exchange_strong(seen, f, std::memory_order_relaxed)) {
         if (links_ == Links::yes) from_[i] = from;
-        if (count_.fetch_add(1, std::memory_order_relaxed) >= mask_ - mask_ / 8) throw std::length_error("set is full");
+        if (count_.fetch_add(1, std::memory_order_relaxed) >= mask_ - mask_ / 8)
+          throw std::length_error("set is full");
         return true;
       }
       if (seen == f) return false;

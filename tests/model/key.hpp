@@ -3,10 +3,10 @@
 /// @file
 /// A state's fingerprint: what can make a difference from here on, with numbers made relative.
 
+#include <model/state.hpp>
+
 #include <cstdint>
 #include <cstring>
-
-#include <model/state.hpp>
 
 namespace vccl::model {
 
@@ -63,16 +63,18 @@ class Key {
       bits_.put(static_cast<unsigned>(s.sender.next().position), 2);
     }
     if (s.sender.common().ending != Ending::no) {
-      bits_.put(s.sender.peer_position_is_final());
       bits_.put(static_cast<unsigned>(s.sender.peer_position()), 2);
     }
     common(s.receiver.common());
     bits_.put(static_cast<unsigned>(s.receiver.mode()), 2);
     bits_.put(s.receiver.adopted());
+    if (s.receiver.common().ending != Ending::no)
+      bits_.put(static_cast<unsigned>(s.receiver.peer_completed()), 2);
     channel(s.to_receiver);
     channel(s.to_sender);
     // The sender never looks at what the receiver has up.
-    for (unsigned q = 0; q < config_.paths; ++q) bits_.put(s.receiver.common().peer_has_up(static_cast<PathId>(q)));
+    for (unsigned q = 0; q < config_.paths; ++q)
+      bits_.put(s.receiver.common().peer_has_up(static_cast<PathId>(q)));
     for (unsigned q = 0; q < config_.paths; ++q) path(q);
     bits_.put(s.links_down, 3);
     bits_.put(s.probe_landed, 3);
@@ -94,7 +96,8 @@ class Key {
     bits_.put(e == 0 ? 15u : behind < 14 ? behind : 14u, 4);
   }
   void number(unsigned q, std::uint16_t n) {
-    unsigned const behind = static_cast<std::uint16_t>(state_.receiver.common().paths[q].number - n);
+    unsigned const behind =
+        static_cast<std::uint16_t>(state_.receiver.common().paths[q].number - n);
     bits_.put(n == 0 ? 7u : behind < 6 ? behind : 6u, 3);
   }
   void drain(std::uint32_t d) { bits_.put((state_.receiver.common().drain - d) & 7u, 3); }
@@ -104,9 +107,13 @@ class Key {
     drain(c.drain);
     bits_.put(c.path, 2);
     bits_.put(static_cast<unsigned>(c.ending), 2);
+    if (c.ending == Ending::no && config_.ends > 0) {
+      bits_.put(static_cast<unsigned>(c.first_cause), 5);  // The outage deadline reports it.
+    }
     if (c.ending != Ending::no) {
       bits_.put(static_cast<unsigned>(c.end_kind), 4);
       bits_.put(static_cast<unsigned>(c.cause), 5);
+      bits_.put(c.peer_final);
     }
     for (unsigned q = 0; q < config_.paths; ++q) {
       auto const& p = c.paths[q];
@@ -115,7 +122,8 @@ class Key {
       // What the peer said of a path that is up here would have been followed; the rest tells
       // whether it must still learn something.
       if (p.phase != Phase::up) bits_.put(c.peer_says_down(static_cast<PathId>(q)));
-      if (&c == &state_.sender.common() && c.is_lost(static_cast<PathId>(q))) number(q, c.peer_numbers[q]);
+      if (&c == &state_.sender.common() && c.is_lost(static_cast<PathId>(q)))
+        number(q, c.peer_numbers[q]);
       bits_.put(static_cast<unsigned>(p.phase), 3);
       bits_.put(p.probe_asked);
       bits_.put(p.probed);

@@ -4,14 +4,14 @@
 /// V4 and V5: from a state, with all messages under way lost and no further fault, do the ticks and
 /// timers bring the connection to its goal?
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include <model/describe.hpp>
 #include <model/fingerprints.hpp>
 #include <model/key.hpp>
 #include <model/world.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace vccl::model {
 
@@ -20,7 +20,8 @@ namespace vccl::model {
 /// rounds that led to the goal, so each is followed once.
 class Progress {
  public:
-  Progress(World const& world, Fingerprints& good) : world_{world}, c_{world.config()}, good_{good} {}
+  Progress(World const& world, Fingerprints& good)
+      : world_{world}, c_{world.config()}, good_{good} {}
 
   /// nullptr, or what is not reached. `log`, if given, gets the events on the way.
   const char* check(State s, std::vector<std::string>* log = nullptr) {
@@ -44,7 +45,9 @@ class Progress {
       finish_all(s);
       if (wrong_ != nullptr) return wrong_;
       if (key(s) != still) continue;
-      if (!timer(s)) return over_at_one(s) ? "V5: an end is not over" : "V4: nothing more happens, and it is not done";
+      if (!timer(s))
+        return over_at_one(s) ? "V5: an end is not over"
+                              : "V4: nothing more happens, and it is not done";
     }
     return "V4: no end in sight";
   }
@@ -66,7 +69,9 @@ class Progress {
     for (unsigned q = 0; q < c_.paths; ++q) {
       auto const& sp = s.sender.common().paths[q];
       auto const& rp = s.receiver.common().paths[q];
-      if (sp.phase == Phase::up && rp.phase == Phase::up && sp.number == rp.number && World::link_works(s, q)) return true;
+      if (sp.phase == Phase::up && rp.phase == Phase::up && sp.number == rp.number &&
+          World::link_works(s, q))
+        return true;
     }
     return false;
   }
@@ -79,9 +84,13 @@ class Progress {
   }
 
   bool reached(State const& s) const {
-    if (ends(s)) return s.sender.common().ending == Ending::over && s.receiver.common().ending == Ending::over;
-    return s.done == c_.steps && s.received == c_.steps && s.sender.common().epoch == s.receiver.common().epoch &&
-           s.sender.mode() == Sender::Mode::running && s.receiver.mode() == Receiver::Mode::running && !s.sender.awaiting() && !s.receiver.awaiting();
+    if (ends(s))
+      return s.sender.common().ending == Ending::over && s.receiver.common().ending == Ending::over;
+    return s.done == c_.steps && s.received == c_.steps &&
+           s.sender.common().epoch == s.receiver.common().epoch &&
+           s.sender.mode() == Sender::Mode::running &&
+           s.receiver.mode() == Receiver::Mode::running && !s.sender.awaiting() &&
+           !s.receiver.awaiting();
   }
 
   void apply(State& s, Event const& e) {
@@ -89,7 +98,8 @@ class Progress {
     if (log_ != nullptr) log_->push_back(line(words(e), s));
   }
 
-  /// What is under way gets done: work asked for, the newest message each way, data on links that work.
+  /// What is under way gets done: work asked for, the newest message each way, data on links that
+  /// work.
   void finish_all(State& s) {
     for (int i = 0; i < 400; ++i) {
       if (wrong_ != nullptr) return;
@@ -142,16 +152,20 @@ class Progress {
       case K::receiver_probe_fails:
       case K::poll_receiver:
       case K::flush:
-      case K::drained: return true;
+      case K::drained:
+        return true;
       case K::probe_reaches_sender:
       case K::receiver_probed:
       case K::sender_probed:
       case K::grant_lands:
       case K::post:
       case K::execute:
-      case K::acknowledge: return works;
-      case K::confirm: return World::link_works(s, s.receiver.common().path);
-      default: return false;
+      case K::acknowledge:
+        return works;
+      case K::confirm:
+        return World::link_works(s, s.receiver.common().path);
+      default:
+        return false;
     }
   }
 

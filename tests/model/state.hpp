@@ -3,12 +3,12 @@
 /// @file
 /// A state of the model: both machines, both drivers, the paths between them, messages under way.
 
-#include <array>
-#include <cstdint>
-
 #include <vccl/sync/receiver_decides.hpp>
 
 #include <model/config.hpp>
+
+#include <array>
+#include <cstdint>
 
 namespace vccl::model {
 
@@ -63,7 +63,8 @@ struct Channel {
   }
   /// Drops the oldest `n`.
   void forget(int n) {
-    for (int i = n; i < count; ++i) notes[static_cast<unsigned>(i - n)] = notes[static_cast<unsigned>(i)];
+    for (int i = n; i < count; ++i)
+      notes[static_cast<unsigned>(i - n)] = notes[static_cast<unsigned>(i)];
     count = static_cast<std::uint8_t>(count - n);
     for (unsigned i = count; i < static_cast<unsigned>(most); ++i) notes[i] = {};
   }
@@ -109,10 +110,12 @@ struct State {
   std::array<Flow, most_paths> flows{};
   std::array<Stray, most_paths> strays{};
   std::array<Grants, most_paths> grants{};
-  std::array<std::array<Small, most_steps>, most_paths> ring{};  ///< At the sender: epoch of each step's CTS.
-  std::array<Small, most_paths> connected{};  ///< The sender's number that the receiver connected to.
-  std::array<PathId, most_steps> receive_on{};        ///< Mutant: path that holds the receive of a step.
-  Small announced = 0;                                ///< Mutant: newest epoch that was sent once.
+  std::array<std::array<Small, most_steps>, most_paths>
+      ring{};  ///< At the sender: epoch of each step's CTS.
+  std::array<Small, most_paths>
+      connected{};  ///< The sender's number that the receiver connected to.
+  std::array<PathId, most_steps> receive_on{};  ///< Mutant: path that holds the receive of a step.
+  Small announced = 0;                          ///< Mutant: newest epoch that was sent once.
   std::uint8_t links_down = 0;
   std::uint8_t probe_landed = 0;  ///< The receiver's probe, under its current number.
   // The sender's driver.
@@ -132,14 +135,19 @@ struct State {
 };
 
 inline State::State(Config const& c)
-    : sender{sync::Start{.session = 1, .paths = c.paths, .up = static_cast<std::uint8_t>(c.up & ((1u << c.paths) - 1))}},
-      receiver{sync::Start{.session = 1, .paths = c.paths, .up = static_cast<std::uint8_t>(c.up & ((1u << c.paths) - 1))}},
+    : sender{sync::Start{.session = 1,
+                         .paths = c.paths,
+                         .up = static_cast<std::uint8_t>(c.up & ((1u << c.paths) - 1))}},
+      receiver{sync::Start{.session = 1,
+                           .paths = c.paths,
+                           .up = static_cast<std::uint8_t>(c.up & ((1u << c.paths) - 1))}},
       faults{c.faults},
       repairs{c.repairs},
       ends{c.ends},
       excused{static_cast<std::uint8_t>(receiver.has_usable_path() ? 0 : 1)} {
   links_down = static_cast<std::uint8_t>(~unsigned{c.up} & ((1u << c.paths) - 1));
-  for (unsigned q = 0; q < c.paths; ++q) connected[q] = static_cast<Small>(receiver.common().paths[q].number);
+  for (unsigned q = 0; q < c.paths; ++q)
+    connected[q] = static_cast<Small>(receiver.common().paths[q].number);
   receive_on.fill(no_path);
 }
 

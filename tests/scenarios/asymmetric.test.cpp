@@ -36,4 +36,30 @@ TEST_CASE("B1: acknowledgements lost from chunk 9 on, chunks received until 12: 
   CHECK(w.data_bytes(0, 1) == 4 * 4096);
 }
 
+TEST_CASE("B2: completions that never come are not waited for, though the path answers probes") {
+  for (auto const kind : {MemoryKind::host, MemoryKind::device}) {
+    for (std::uint64_t const bytes : {0u, 4096u}) {
+      World w{{.fabric = {.latency = 5_us}}};
+      REQUIRE(w.settle());
+      Load load = Load::uniform(100, bytes);
+      load.kind = kind;
+      load.depth = 8;
+      w.load(load);
+      w.sends_at_most = 50;
+      REQUIRE(w.run_until(50));
+      w.inject("cq host0.port0 mute for 5ms");  // It loses 8 completions, and is fine again.
+      w.sends_at_most = World::none;
+      Time const begin = w.now();
+      CHECK(w.run(10_s));
+      CHECK(w.now() - begin < 3_s);  // The NIC's retry window, and a little.
+      CHECK(w.fired(soft::Action::cq_mute) >= 8);
+      CHECK(w.sender().path_causes[0] == Cause::stall);
+      CHECK(w.sender().counters.failovers == 1);
+      CHECK(w.received() == 100);
+      CHECK(w.sent() == 100);
+      CHECK(w.problems() == "");
+    }
+  }
+}
+
 }  // namespace vccl::test

@@ -43,8 +43,8 @@ TEST_CASE("E1: completions later than the life of their slot return their credit
         route.send_depth = static_cast<std::uint16_t>(send_depth);
         World w{{.fabric = {.latency = 10_us}, .sender = route, .receiver = route}};
         REQUIRE(w.settle());
-        w.inject(std::string{"delay ack "} + of + " by " +
-                 std::to_string((lifetime * late).ns) + "ns");
+        w.inject(std::string{"delay ack "} + of + " by " + std::to_string((lifetime * late).ns) +
+                 "ns");
         w.load(full_load(2000));
         CHECK(w.run(10_s));
         CHECK(w.fired(soft::Action::delay) > 20);

@@ -67,11 +67,14 @@ TEST_CASE("A2: a failed completion is routed by id and QP, whatever else is in i
     Decision expected;
   };
   Where const places[] = {
-      {End::sender, Completion::Kind::sent,
+      {End::sender,
+       Completion::Kind::sent,
        {{1, 1}, {2, 2}, {1, 1}, {Cause::retry_exceeded, Cause::retry_exceeded}, 12, false}},
-      {End::receiver, Completion::Kind::sent,
+      {End::receiver,
+       Completion::Kind::sent,
        {{1, 1}, {2, 2}, {1, 1}, {Cause::peer_report, Cause::retry_exceeded}, 12, false}},
-      {End::receiver, Completion::Kind::received_with_immediate,
+      {End::receiver,
+       Completion::Kind::received_with_immediate,
        {{1, 1}, {2, 2}, {1, 1}, {Cause::peer_report, Cause::retry_exceeded}, 12, false}},
   };
   std::size_t others = 0;
@@ -136,9 +139,18 @@ Decision meet(Status status, bool backup, End end, World& w, std::uint64_t& fire
 
 Cause cause_of(Status s) {
   switch (static_cast<int>(s)) {
-    case 1: case 2: case 3: case 4: case 6: case 7: case 8: case 19:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 6:
+    case 7:
+    case 8:
+    case 19:
       return Cause::local_error;
-    case 9: case 10: case 11:
+    case 9:
+    case 10:
+    case 11:
       return Cause::remote_error;
     case 13:
       return Cause::protocol_error;
@@ -273,11 +285,11 @@ TEST_CASE("A5: with both ports lost within a millisecond, both ends end with one
 }
 
 TEST_CASE("A5: with the backup lost first, and then the primary, while the switch is under way") {
-  for (char const* script :
-       {"at 1ms link host1.port1 down\nat 2ms link host0.port0 down",
-        "at 1ms link host0.port0 down\nat 51ms link host1.port1 down",
-        "at 1ms link host0.port0 down\nat 52ms link host0.port1 down",
-        "fence host0.port0 takes 30ms\nat 1ms link host0.port0 down\nat 60ms link host1.port1 down"}) {
+  for (char const* script : {"at 1ms link host1.port1 down\nat 2ms link host0.port0 down",
+                             "at 1ms link host0.port0 down\nat 51ms link host1.port1 down",
+                             "at 1ms link host0.port0 down\nat 52ms link host0.port1 down",
+                             "fence host0.port0 takes 30ms\nat 1ms link host0.port0 down\nat 60ms "
+                             "link host1.port1 down"}) {
     CAPTURE(script);
     World w{{.fabric = {.latency = 1_us}}};
     REQUIRE(w.settle());

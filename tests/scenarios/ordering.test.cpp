@@ -21,8 +21,9 @@ std::string replayed(Switches::Fence fence) {
   w.load(load);
   REQUIRE(w.run_until(20));
   w.inject("hold data host0.port0 for 1s");
-  REQUIRE(w.until([&] { return w.receiver().counters.steps >= 28 && w.receiver().active_path == 1; },
-                  800_ms));  // Chunk 20 and those behind it are replayed, their places used again.
+  REQUIRE(
+      w.until([&] { return w.receiver().counters.steps >= 28 && w.receiver().active_path == 1; },
+              800_ms));  // Chunk 20 and those behind it are replayed, their places used again.
   CHECK(w.fired(soft::Action::hold) >= 8);
   CHECK(w.sender().counters.failovers == 1);
   CHECK(w.sender().counters.resent_steps >= 8);

@@ -35,10 +35,10 @@ TEST_CASE("L1: messages are split at the smaller of both paths' limits, also 4 G
       CAPTURE(bytes);
       soft::Computed const source = w.fabric().computed_memory(bytes, bytes);
       soft::Computed const target = w.fabric().computed_memory(bytes, bytes);
-      Memory const from = w.ends->register_memory(End::sender, source.address, bytes,
-                                                  MemoryKind::host);
-      Memory const into = w.ends->register_memory(End::receiver, target.address, bytes,
-                                                  MemoryKind::host);
+      Memory const from =
+          w.ends->register_memory(End::sender, source.address, bytes, MemoryKind::host);
+      Memory const into =
+          w.ends->register_memory(End::receiver, target.address, bytes, MemoryKind::host);
       std::array<RecvOp, 1> const op{{{into, Tag{1}}}};
       if (cut && bytes > gib) w.inject("at 20ms link host1.port0 down");
       Request const r = w.ends->irecv(op);
@@ -74,8 +74,8 @@ TEST_CASE("L3: empty messages need no memory, alone or among others, also over a
   std::uint64_t unregistered = 0;
   Memory const from = w.ends->register_memory(End::sender, source.data(), 512, MemoryKind::host);
   Memory const into = w.ends->register_memory(End::receiver, target.data(), 512, MemoryKind::host);
-  std::array<std::uint64_t, 3> const addresses{
-      0, 1, reinterpret_cast<std::uintptr_t>(&unregistered)};
+  std::array<std::uint64_t, 3> const addresses{0, 1,
+                                               reinterpret_cast<std::uintptr_t>(&unregistered)};
   std::uint64_t steps = 0;
   for (bool const cut : {false, true}) {
     for (std::uint64_t const a : addresses) {
@@ -142,8 +142,8 @@ void grouped(bool cut, bool longer) {
     target[i].assign(300, 0xee);
     from[i] = w.ends->register_memory(End::sender, source[i].data(), 400, MemoryKind::host);
     from[i].length = sizes[i];
-    Memory const m = w.ends->register_memory(End::receiver, target[i].data(), 300,
-                                             MemoryKind::host);
+    Memory const m =
+        w.ends->register_memory(End::receiver, target[i].data(), 300, MemoryKind::host);
     ops[i] = {m, Tag{static_cast<std::uint32_t>(10 + i)}};
   }
   Request const group = w.ends->irecv(ops);

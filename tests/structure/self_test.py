@@ -14,7 +14,7 @@ GOOD = {
     "op.hpp": START + "#include <cstdint>\n// never a virtual function, never <chrono> or ibv_qp\n",
     "concepts.hpp": START + "#include <vccl/op.hpp>\n",
     "transport/verbs/qp.hpp": START + "#include <infiniband/verbs.h>\nibv_qp* f();\n",
-    "detail/clock.hpp": START + "#include <chrono>\n#include <vccl/transport/verbs/qp.hpp>\n",
+    "detail/service.hpp": START + "#include <chrono>\n#include <vccl/transport/verbs/qp.hpp>\n",
     "detail/ranges.hpp": START + "#include <range/v3/view/filter.hpp>\n",
 }
 

@@ -51,8 +51,11 @@ class Ends {
 /// Policies of links::switched, chosen while running. Static, as policies are; set by World.
 struct Switches {
   enum class Fence : std::uint8_t { both_ends, local, none } fence = Fence::both_ends;
-  enum class Release : std::uint8_t { ack_or_confirm, ack, confirm }
-      release = Release::ack_or_confirm;
+  enum class Release : std::uint8_t {
+    ack_or_confirm,
+    ack,
+    confirm
+  } release = Release::ack_or_confirm;
   bool sender_done = false;     ///< rollback::SenderDone instead of ReceiverPosition.
   bool never_return = false;    ///< failback::Never instead of Probed.
   bool per_connection = false;  ///< health::PerConnection instead of PerPort.

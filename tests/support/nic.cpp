@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <support/nic.hpp>
+
 #include <vccl/transport/soft/host.hpp>
 #include <vccl/transport/soft/nic.hpp>
 

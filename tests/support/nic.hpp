@@ -25,12 +25,12 @@ namespace vccl::test {
 
 /// What a test does to what passes at one host. Empty: nothing.
 struct Hooks {
-  std::function<void(PortId, Completion&)> completion;      ///< Before the connection sees it.
-  std::function<Errc(PortId, WorkRequest const&)> post;     ///< Not ok: refused with that.
-  std::function<void(std::vector<std::byte>&)> message;     ///< Going out; made empty: lost.
-  std::function<void(LaneAddress&)> address;                ///< What describe() says.
-  std::array<std::uint64_t, 8> max_message{};  ///< Per port; 0: the fabric's.
-  std::vector<Completion> late;                ///< What the next poll finds first.
+  std::function<void(PortId, Completion&)> completion;   ///< Before the connection sees it.
+  std::function<Errc(PortId, WorkRequest const&)> post;  ///< Not ok: refused with that.
+  std::function<void(std::vector<std::byte>&)> message;  ///< Going out; made empty: lost.
+  std::function<void(LaneAddress&)> address;             ///< What describe() says.
+  std::array<std::uint64_t, 8> max_message{};            ///< Per port; 0: the fabric's.
+  std::vector<Completion> late;                          ///< What the next poll finds first.
 };
 
 class Pipe {
@@ -116,8 +116,8 @@ class Nic {
   [[nodiscard]] Errc describe(LaneAddress& mine) noexcept;
   [[nodiscard]] Errc connect(LaneAddress const& theirs) noexcept;
   [[nodiscard]] std::uint64_t max_message() noexcept;
-  [[nodiscard]] static Registration register_memory(Host& host, PortId port, void* p,
-                                                    std::size_t n, Access a, MemoryKind k);
+  [[nodiscard]] static Registration register_memory(Host& host, PortId port, void* p, std::size_t n,
+                                                    Access a, MemoryKind k);
 
  private:
   std::unique_ptr<soft::Nic> nic_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <support/world.hpp>
+
 #include <vccl/transport/soft/fabric.hpp>
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr Duration service_period = 1_ms;
 enum class Owner : std::uint64_t { sent = 1, fresh, consumed, garbage };
 
 std::uint64_t word(Owner owner, std::size_t step, std::size_t piece, std::size_t i) {
-  std::uint64_t const base = soft::mix((static_cast<std::uint64_t>(owner) << 56) ^
-                                       (std::uint64_t{piece} << 48) ^ step);
+  std::uint64_t const base =
+      soft::mix((static_cast<std::uint64_t>(owner) << 56) ^ (std::uint64_t{piece} << 48) ^ step);
   return base + i * 0x9e37'79b9'7f4a'7c15u;
 }
 
@@ -137,8 +138,8 @@ void World::load(Load const& load) {
   targets_ = std::vector<Slot>(std::min(load.depth, load.steps.size()));
   for (Slot& s : sources_) {
     s.words.resize(longest_source);
-    s.memory = ends->register_memory(End::sender, s.words.data(), longest_source * 8,
-                                     MemoryKind::host);
+    s.memory =
+        ends->register_memory(End::sender, s.words.data(), longest_source * 8, MemoryKind::host);
   }
   for (Slot& s : targets_) {
     s.words.resize(longest_target);
@@ -156,8 +157,8 @@ bool World::run(Duration limit) {
   for (Time const end = now() + limit; !finished();) {
     if (round()) continue;
     if (now() >= end) {
-      problem("hangs: step " + std::to_string(oldest_receive_) + " is not received, " +
-              std::to_string(oldest_send_) + " not sent, of " + std::to_string(steps_.size()));
+      problem(oldest_receive_, "hangs: it is not received");
+      if (oldest_send_ != oldest_receive_) problem(oldest_send_, "hangs: it is not sent");
       return false;
     }
     pass(end);
@@ -260,7 +261,7 @@ bool World::poll_receives() {
         check_received(n);
         moved = true;
       } else if (newer_done) {
-        problem("step " + std::to_string(n) + " was overtaken");
+        problem(n, "was overtaken");
       }
     }
     newer_done = step.result.done;
@@ -283,7 +284,7 @@ bool World::poll_sends() {
       if (q.result.error == Errc::ok) ++sent_;
       if (q.result.error != Errc::ok && q.result.error != Errc::message_too_long) stopped_ = true;
       if (q.result.error == Errc::ok && q.result.sizes[0] != step.pieces[r].send)
-        problem("step " + std::to_string(n) + ": the send tells a wrong size");
+        problem(n, "tells a wrong size of its send");
       if (!sender().buffers_unsafe)
         fill(source(n).words, offset_of(step.pieces, r, true), step.pieces[r].send, Owner::garbage,
              n, r);
@@ -304,29 +305,28 @@ void World::check_received(std::size_t n) {
   StepRecord& step = steps_[n];
   Result const& got = step.result;
   Slot& s = target(n);
-  std::string const where = "step " + std::to_string(n);
   bool any_long = false;
   for (Piece const& p : step.pieces) any_long = any_long || p.send > p.receive;
   s.consumed = n;
   if (got.error != Errc::ok && got.error != Errc::message_too_long) {
     stopped_ = true;
     for (std::size_t r = 0; r < step.pieces.size(); ++r)
-      fill(s.words, offset_of(step.pieces, r, false), step.pieces[r].receive, Owner::consumed, n, r);
+      fill(s.words, offset_of(step.pieces, r, false), step.pieces[r].receive, Owner::consumed, n,
+           r);
     if (receiver().buffers_unsafe) s.consumed = none;
     return;
   }
-  if (got.error != (any_long ? Errc::message_too_long : Errc::ok))
-    problem(where + " has error " + std::string{text(got.error)});
-  if (got.receives != step.pieces.size()) problem(where + " has a wrong number of receives");
+  if (got.error != (any_long ? Errc::message_too_long : Errc::ok)) problem(n, text(got.error));
+  if (got.receives != step.pieces.size()) problem(n, "has a wrong number of receives");
   for (std::size_t r = 0; r < step.pieces.size(); ++r) {
     Piece const& p = step.pieces[r];
     bool const fits = p.send <= p.receive;
     std::size_t const at = offset_of(step.pieces, r, false);
     std::uint64_t const here = fits ? p.send : 0;
-    if (got.sizes[r] != p.send) problem(where + " has a wrong size");
-    if (wrong(s.words, at, 0, here, Owner::sent, n, r) != 0) problem(where + " has wrong bytes");
+    if (got.sizes[r] != p.send) problem(n, "has a wrong size");
+    if (wrong(s.words, at, 0, here, Owner::sent, n, r) != 0) problem(n, "has wrong bytes");
     if (wrong(s.words, at, here, p.receive, Owner::fresh, n, r) != 0)
-      problem(where + " was written beyond its size");
+      problem(n, "was written beyond its size");
     fill(s.words, at, p.receive, Owner::consumed, n, r);
   }
   if (got.error == Errc::ok) ++received_;
@@ -339,7 +339,7 @@ void World::check_consumed(Slot& s) {
   for (std::size_t r = 0; r < pieces.size(); ++r) {
     if (wrong(s.words, offset_of(pieces, r, false), 0, pieces[r].receive, Owner::consumed,
               s.consumed, r) != 0) {
-      problem("step " + std::to_string(s.consumed) + " was written after it was done");
+      problem(s.consumed, "was written after it was done");
     }
   }
   s.consumed = none;
@@ -355,21 +355,20 @@ std::string World::problems() {
     StepRecord const& step = steps_[n];
     for (std::size_t r = 0; r < step.pieces.size(); ++r) {
       Result const& sent = step.sends[r].result;
-      bool const has = step.posted && step.result.done &&
-                       (step.result.error == Errc::ok ||
-                        (step.result.error == Errc::message_too_long &&
-                         step.pieces[r].send <= step.pieces[r].receive));
+      bool const has =
+          step.posted && step.result.done &&
+          (step.result.error == Errc::ok || (step.result.error == Errc::message_too_long &&
+                                             step.pieces[r].send <= step.pieces[r].receive));
       if (!sent.done) continue;
-      std::string const where = "step " + std::to_string(n);
       if (sent.error == Errc::ok && !has && step.result.done)
-        problem(where + " was sent and is not received");
-      if (sent.error == Errc::ok && !step.posted) problem(where + " was sent to nobody");
+        problem(n, "was sent and is not received");
+      if (sent.error == Errc::ok && !step.posted) problem(n, "was sent to nobody");
       if (sent.error == Errc::ok && sent.delivered != Delivered::yes)
-        problem(where + " was sent, and says that it is not known to be delivered");
+        problem(n, "was sent, and says that it is not known to be delivered");
       if (sent.error != Errc::ok && sent.delivered == Delivered::no && has)
-        problem(where + " is received, and the sender says no");
+        problem(n, "is received, and the sender says no");
       if (sent.error != Errc::ok && sent.delivered == Delivered::yes && !has)
-        problem(where + " is not received, and the sender says yes");
+        problem(n, "is not received, and the sender says yes");
     }
   }
   std::string all;
@@ -377,9 +376,11 @@ std::string World::problems() {
   return all;
 }
 
-void World::problem(std::string text) {
-  if (problems_.size() < 20 && std::find(problems_.begin(), problems_.end(), text) == problems_.end())
-    problems_.push_back(std::move(text));
+void World::problem(std::size_t step, std::string_view what) {
+  std::string line{"step "};
+  line.append(std::to_string(step)).append(": ").append(what);
+  bool const known = std::find(problems_.begin(), problems_.end(), line) != problems_.end();
+  if (problems_.size() < 20 && !known) problems_.push_back(std::move(line));
 }
 
 Result const& World::send_result(std::size_t n, std::size_t r) const {

@@ -2,10 +2,11 @@
 #pragma once
 /// @file A connection between two hosts of a software network, a workload, and the invariants.
 ///
-/// Every receive of every step has bytes of its own. What is done is taken over at once: a source is
-/// overwritten, a target gets bytes of the consumer's that nothing may change any more (V2). Sizes,
-/// bytes, order and exactly once are checked as receives complete (V1), what sends said at the end
-/// (V3), and run() stops at a limit (V5). What is found wrong stands in problems(), a line each.
+/// Every receive of every step has bytes of its own. What is done is taken over at once: a source
+/// is overwritten, a target gets bytes of the consumer's that nothing may change any more (V2).
+/// Sizes, bytes, order and exactly once are checked as receives complete (V1), what sends said at
+/// the end (V3), and run() stops at a limit (V5). What is found wrong stands in problems(), a line
+/// each.
 
 #include <support/ends.hpp>
 #include <vccl/transport/soft/config.hpp>
@@ -34,10 +35,10 @@ struct Piece {
 /// A workload: pieces per step, at most 8. Piece r of a step has tag r.
 struct Load {
   std::vector<std::vector<Piece>> steps;
-  std::size_t depth = 16;               ///< Steps under way at the receiver, at most 64.
-  std::size_t ahead = 0;                ///< Steps under way at the sender; 0: as many.
-  MemoryKind kind = MemoryKind::host;   ///< Of the receiver's memory.
-  Duration pause{};                     ///< Between posting one step and the next.
+  std::size_t depth = 16;              ///< Steps under way at the receiver, at most 64.
+  std::size_t ahead = 0;               ///< Steps under way at the sender; 0: as many.
+  MemoryKind kind = MemoryKind::host;  ///< Of the receiver's memory.
+  Duration pause{};                    ///< Between posting one step and the next.
 
   static Load uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives = 1);
   /// Sizes by chance up to `bytes`, also empty; sends no longer than their receives.
@@ -160,7 +161,7 @@ class World {
   bool poll_sends();
   void check_received(std::size_t n);
   void check_consumed(Slot& slot);
-  void problem(std::string text);
+  void problem(std::size_t step, std::string_view what);
   [[nodiscard]] Slot& source(std::size_t n) { return sources_[(n - base_) % sources_.size()]; }
   [[nodiscard]] Slot& target(std::size_t n) { return targets_[(n - base_) % targets_.size()]; }
 

@@ -36,7 +36,8 @@ TEST_CASE("several sends become one, because one snapshot says everything") {
   CHECK(out.count == 2);
 }
 
-TEST_CASE("an answer and a send become one send, which asks and answers, in whatever order they come") {
+TEST_CASE(
+    "an answer and a send become one send, which asks and answers, in whatever order they come") {
   for (bool const send_first : {true, false}) {
     Actions out;
     out.add({.kind = send_first ? Action::Kind::send : Action::Kind::answer});

@@ -2,10 +2,9 @@
 #include <vccl/sync/receiver_decides.hpp>
 
 #include <doctest/doctest.h>
+#include <sync/receiver_decides/driven.hpp>
 
 #include <type_traits>
-
-#include <sync/receiver_decides/driven.hpp>
 
 namespace {
 

@@ -33,6 +33,12 @@ class EndBase : public EndCore<Derived, Link, end> {
   {
     return this->primary_lane().post(wr);
   }
+  /// Rings the doorbell for everything that post() has taken: before that it need not go out.
+  Errc flush() noexcept
+    requires(!resilient)
+  {
+    return this->primary_lane().flush();
+  }
   [[nodiscard]] std::size_t poll(std::span<Completion> out) noexcept
     requires(!resilient)
   {

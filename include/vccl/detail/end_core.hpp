@@ -99,6 +99,9 @@ class EndCore {
 
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] Derived const& self() const noexcept { return static_cast<Derived const&>(*this); }
+  /// For a connection that was ready: may it post. Without failover it may until it ends, and after
+  /// that nothing is left to post.
+  [[nodiscard]] bool may_go_on() const noexcept { return !resilient || may_post_; }
   /// The path in use. With one path it is known while compiling.
   [[nodiscard]] PathId active() const noexcept { return Paths::count == 1 ? PathId{0} : active_; }
   [[nodiscard]] Primary& primary_lane() noexcept { return paths_.template get<0>().lane(0); }
@@ -121,7 +124,7 @@ class EndCore {
 
   template <class P>
   [[gnu::always_inline]] int poll_one(PathId q, P& path) noexcept {
-    path.poll([&](Arrival const& a) {
+    path.poll([&](Arrival const& a) __attribute__((always_inline)) {
       if (a.status != Status::success) [[unlikely]]
         return on_error(q, a.status);
       if constexpr (resilient) {
@@ -133,7 +136,7 @@ class EndCore {
     return 0;
   }
 
-  void on_error(PathId q, Status s) noexcept {
+  [[gnu::noinline]] void on_error(PathId q, Status s) noexcept {
     if constexpr (resilient) {
       failover_.on_error(self(), q, s);
       refresh();
@@ -144,8 +147,11 @@ class EndCore {
   }
 
   /// A post or a doorbell was refused for good on the active path.
-  void on_refused(Errc e) noexcept {
-    if (e == Errc::ok || e == Errc::would_block) return;
+  [[gnu::always_inline]] void on_refused(Errc e) noexcept {
+    if (e > Errc::would_block) [[unlikely]]
+      on_call_failed();
+  }
+  [[gnu::noinline]] void on_call_failed() noexcept {
     if constexpr (resilient) {
       failover_.fault(self(), active_, Cause::call_failed);
       refresh();
@@ -163,7 +169,7 @@ class EndCore {
     }
   }
   /// The peer did something that cannot be.
-  void on_impossible() noexcept {
+  [[gnu::noinline]] void on_impossible() noexcept {
     if constexpr (resilient) {
       failover_.fatal(self(), Cause::protocol_error);
       refresh();

@@ -62,6 +62,8 @@ class FailbackTimer {
     if (!e.counted && e.attempts != 0xffff'ffff) ++e.attempts;
     e.counted = true;
   }
+  /// When the last attempt began; the epoch of the clock when there was none.
+  [[nodiscard]] Time tried_at(PathId q) const noexcept { return entries_[q].began; }
   [[nodiscard]] bool too_long(PathId q, Time now) const noexcept {
     return now - entries_[q].began >= attempt_limit;
   }

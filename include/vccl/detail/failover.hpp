@@ -62,9 +62,18 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
       last_sign_ = sign;
       wait_since_ = now_;
     }
+    std::uint64_t const mark = io.progress_mark();
+    if (mark != owed_mark_ || !io.owes() || !machine_.has_usable_path()) {
+      owed_mark_ = mark;
+      owed_since_ = now_;
+    }
+    // Within its retry window the NIC answers for what it holds. After that a completion was lost,
+    // whatever probes say.
+    Duration const overdue = now_ - owed_since_ - timing.nic_retry_window();
     for (PathId q = 0; q < machine_.common().count; ++q) {
       bool const active = q == machine_.common().path;
-      Duration const probing = jobs_.probing_for(q, now_);
+      Duration probing = jobs_.probing_for(q, now_);
+      if (active && overdue > probing) probing = overdue;
       if (machine_.common().is_lost(q) || (!active && probing.ns == 0)) continue;
       Wait const w{.waiting = active ? now_ - wait_since_ : Duration{},
                    .probing = probing,
@@ -103,13 +112,16 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
         this->feed(io, [&](sync::Actions& out) { machine_.on_retry_timeout(arming, out); });
       return;
     }
+    PathId next = no_path;  // The due one longest untried, or two would keep a third out.
     for (PathId q = 0; q < c.count; ++q) {
       if (!io.has_path(q) || !failback_.due(q, now_, stranded, timing.repeat_cap)) continue;
-      if (c.is_lost(q) && !jobs_.busy(q)) {
-        failback_.begin(q, now_, io.random32());
-        this->feed(io, [&](sync::Actions& out) { machine_.on_retry(q, out); });
-        return;
-      }
+      if (!c.is_lost(q) || jobs_.busy(q)) continue;
+      if (next == no_path || failback_.tried_at(q) < failback_.tried_at(next)) next = q;
+    }
+    if (next != no_path) {
+      failback_.begin(next, now_, io.random32());
+      this->feed(io, [&](sync::Actions& out) { machine_.on_retry(next, out); });
+      return;
     }
     for (PathId q = 0; q < c.path; ++q) {
       if (!c.is_up(q)) continue;
@@ -132,7 +144,8 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
   }
 
   Repeater repeater_;
-  std::uint64_t last_sign_ = 0;
+  std::uint64_t last_sign_ = 0, owed_mark_ = 0;
+  Time owed_since_;
 };
 
 }  // namespace vccl::detail

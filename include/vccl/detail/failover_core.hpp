@@ -69,7 +69,7 @@ class FailoverCore {
   }
   void on_probe_done(Io& io, PathId q, std::uint8_t lane) noexcept {
     if (!jobs_.probe_done(q, lane)) return;
-    wait_since_ = now_;
+    if (q == machine_.common().path) wait_since_ = now_;
     outage_.alive();
     if (jobs_.take_arm_probe(q)) probed(io, q, true);
   }
@@ -155,6 +155,7 @@ class FailoverCore {
           jobs_.start(a.path, Stage::error, a.number, io.now());
         } else {
           jobs_.stop(a.path);
+          if (a.path == machine_.common().path) outage_.stopped(io.now());  // Before the switch.
           fenced(io, a.path, a.number, true);
         }
         break;

@@ -76,7 +76,6 @@ class Path {
   struct alignas(64) Queue {
     std::uint64_t id = 0;  ///< What the ids of all its work have in common.
     T* on = nullptr;
-    Keys record_keys{};  ///< Local: of our block. Remote: of the peer's.
     std::uint16_t posted = 0;
     std::uint16_t completed = 0;
     std::uint16_t signaled = 0;  ///< `posted` of the last signaled work.
@@ -84,6 +83,9 @@ class Path {
     std::uint8_t lane = 0;
     std::uint8_t lane_bit = 0;
     std::uint8_t qp = 0;
+    // Prepared: what is the same for every record, or every piece of data, is filled in once.
+    WorkRequest record{};
+    WorkRequest data{};
     /// A signaled completion is still to come.
     [[nodiscard]] bool waits() const noexcept {
       auto const behind = static_cast<std::uint16_t>(signaled - completed);
@@ -142,7 +144,7 @@ class Path {
                   std::array<std::uint32_t, max_lanes> const& keys) noexcept {
     remote_ = address;
     for (std::size_t l = 0; l < max_lanes; ++l) record_keys_[l].remote = keys[l];
-    for (Queue& q : queues_) q.record_keys = record_keys_[q.lane];
+    for (Queue& q : queues_) q.record.keys = record_keys_[q.lane];
   }
 
   /// Address in the peer's block of what stands at `here` in ours.
@@ -158,10 +160,10 @@ class Path {
     return q.used() + n <= most_used_;
   }
 
-  /// Posts on one queue. `wr` needs everything but its id and QP. The caller has asked has_room().
-  Errc post(Queue& q, WorkRequest& wr, Work work, Step step) noexcept {
+  /// Posts one of a queue's requests, which needs everything but its id. The caller has asked
+  /// has_room().
+  [[gnu::always_inline]] Errc post(Queue& q, WorkRequest& wr, Work work, Step step) noexcept {
     auto const sequence = static_cast<std::uint16_t>(q.posted + 1);
-    wr.qp = q.qp;
     wr.id = q.id | step << 32 | std::uint64_t{sequence} << 16 | static_cast<std::uint64_t>(work);
     Errc const e = q.on->post(wr);
     if (e == Errc::ok) [[likely]] {
@@ -175,8 +177,8 @@ class Path {
   }
 
   /// Posts a write of `bytes` from our block to the same place in the peer's. Inlined when it fits.
-  Errc post_record(Queue& q, const void* record, std::size_t bytes, Work work, Step step,
-                   bool signaled) noexcept {
+  [[gnu::always_inline]] Errc post_record(Queue& q, const void* record, std::size_t bytes,
+                                          Work work, Step step, bool signaled) noexcept {
     return post_record(q, record, mirror(record), bytes, work, step, signaled);
   }
 
@@ -196,10 +198,10 @@ class Path {
     static_cast<void>(flush());
   }
 
-  Errc post_record(Queue& q, const void* record, std::uint64_t to, std::size_t bytes, Work work,
-                   Step step, bool signaled) noexcept {
-    WorkRequest wr;
-    wr.kind = WorkRequest::Kind::write;
+  [[gnu::always_inline]] Errc post_record(Queue& q, const void* record, std::uint64_t to,
+                                          std::size_t bytes, Work work, Step step,
+                                          bool signaled) noexcept {
+    WorkRequest& wr = q.record;
     wr.traffic = work == Work::data || work == Work::chunk ? Traffic::data
                  : work == Work::cts                       ? Traffic::cts
                                                            : Traffic::control;
@@ -208,7 +210,6 @@ class Path {
     wr.local = reinterpret_cast<std::uint64_t>(record);
     wr.length = bytes;
     wr.remote = to;
-    wr.keys = q.record_keys;
     return post(q, wr, work, step);
   }
 
@@ -226,7 +227,7 @@ class Path {
   }
 
   /// Rings every lane that something was posted on.
-  Errc flush() noexcept {
+  [[gnu::always_inline]] Errc flush() noexcept {
     if (dirty_ == 1) [[likely]] {
       dirty_ = 0;
       return lanes_[0].flush();
@@ -304,14 +305,15 @@ class Path {
   /// After RESET: what has not been accounted for is lost.
   void forget() noexcept {
     for (std::size_t i = 0; i < queue_count_; ++i) {
-      auto const queue = static_cast<std::uint8_t>(i);
       std::size_t const lane = i % lanes_.size();
-      queues_[i] = {.id = pack(WorkId{.generation = generation_, .queue = queue}),
-                    .on = &lanes_[lane],
-                    .record_keys = record_keys_[lane],
-                    .lane = static_cast<std::uint8_t>(lane),
-                    .lane_bit = static_cast<std::uint8_t>(1u << lane),
-                    .qp = static_cast<std::uint8_t>(i / lanes_.size())};
+      Queue& q = queues_[i];
+      q = {};
+      q.id = pack(WorkId{.generation = generation_, .queue = static_cast<std::uint8_t>(i)});
+      q.on = &lanes_[lane];
+      q.lane = static_cast<std::uint8_t>(lane);
+      q.lane_bit = static_cast<std::uint8_t>(1u << lane);
+      q.qp = q.record.qp = q.data.qp = static_cast<std::uint8_t>(i / lanes_.size());
+      q.record.keys = record_keys_[lane];
     }
     dirty_ = 0;
   }
@@ -346,7 +348,7 @@ class Path {
       q.completed = a.id.sequence;
     } else if (a.id.work == Work::receive) {
       if constexpr (life == Life::many) --q.receives;
-      if (c.status == Status::success) static_cast<void>(post_receive(q));
+      if (c.status == Status::success) refill(q);
     }
     handle(a);
   }

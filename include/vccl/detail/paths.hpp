@@ -41,8 +41,16 @@ class PathSet {
 
   /// Calls `f(path)` for path `q`; every path's answer has the same type.
   template <class F>
-  decltype(auto) with(PathId q, F&& f) noexcept {
-    return pick<0>(q, f);
+  [[gnu::always_inline]] decltype(auto) with(PathId q, F&& f) noexcept {
+    if constexpr (same) {
+      auto* chosen = &std::get<0>(paths_);
+      each([&](auto id, auto& path) {
+        if (id != 0 && id == q) chosen = &path;
+      });
+      return f(*chosen);
+    } else {
+      return pick<0>(q, f);
+    }
   }
 
   /// Calls `f(id, path)` for each; `id` is an integral_constant of PathId.
@@ -68,6 +76,9 @@ class PathSet {
       return pick<I + 1>(q, f);
     }
   }
+
+  static constexpr bool same =
+      (std::is_same_v<Transports, std::tuple_element_t<0, std::tuple<Transports...>>> && ...);
 
   std::tuple<Path<Transports, life>...> paths_;
 };

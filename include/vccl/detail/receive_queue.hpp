@@ -56,7 +56,7 @@ class ReceiveQueue {
 
   /// Writes the CTS of every step that has none in this epoch. ok also when there is no room now.
   template <class P>
-  Errc announce(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc announce(P& path, PathId id, Epoch epoch) noexcept {
     while (announced_ != posted_) {
       Step const step = announced_;
       auto& queue = path.queue_of(step);
@@ -90,7 +90,7 @@ class ReceiveQueue {
 
   /// A notify arrived. ok, or failed when it is one that cannot be.
   template <class P>
-  Errc on_notify(P& path, Epoch epoch, std::uint32_t immediate) noexcept {
+  [[gnu::always_inline]] Errc on_notify(P& path, Epoch epoch, std::uint32_t immediate) noexcept {
     Notify const n = unpack(immediate);
     if (n.epoch != static_cast<std::uint8_t>(epoch)) return Errc::failed;
     Step const s =
@@ -121,8 +121,13 @@ class ReceiveQueue {
 
   /// Posts the flush reads that had no room. Each goes through the lane that carried the data.
   template <class P>
-  Errc pump_flushes(P& path, PathId id) noexcept {
-    if (!flushing_) return Errc::ok;
+  [[gnu::always_inline]] Errc pump_flushes(P& path, PathId id) noexcept {
+    if (!flushing_) [[likely]]
+      return Errc::ok;
+    return pump_all_flushes(path, id);
+  }
+  template <class P>
+  [[gnu::noinline]] Errc pump_all_flushes(P& path, PathId id) noexcept {
     flushing_ = false;
     for (Step s = received_; s != announced_; ++s) {
       Slot& st = steps_[s % window];
@@ -199,7 +204,11 @@ class ReceiveQueue {
     out.done = true;
     out.error = st.error;
     out.receives = st.count;
-    for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = size_of(st, i);
+    if (st.exact) [[likely]] {
+      for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = st.ops[i].into.length;
+    } else {
+      for (std::uint8_t i = 0; i < st.count; ++i) out.sizes[i] = st.sizes[i];
+    }
     if (st.error == Errc::ok && st.too_long != 0) out.error = Errc::message_too_long;
     st.state = State::free;
     st.error = Errc::ok;
@@ -255,7 +264,7 @@ class ReceiveQueue {
   }
 
   template <class P>
-  static bool read_sizes(P& path, Step s, Epoch epoch, Slot& st) noexcept {
+  [[gnu::noinline]] static bool read_sizes(P& path, Step s, Epoch epoch, Slot& st) noexcept {
     SizeSlot const& in = path.block().sizes[s % window];
     for (std::size_t i = 0; i < size_elements(st.count); ++i) {
       auto const e = load_record<SizeElement>(&in.elements[i]);
@@ -282,7 +291,7 @@ class ReceiveQueue {
   }
 
   /// Hands over, in order, what has arrived.
-  void advance() noexcept {
+  [[gnu::always_inline]] void advance() noexcept {
     while (received_ != announced_) {
       Slot& st = steps_[received_ % window];
       if (st.state != State::arrived) return;
@@ -292,12 +301,12 @@ class ReceiveQueue {
     }
   }
 
-  Step posted_;             ///< Next step to post.
-  Step announced_;          ///< Next step to write a CTS for.
-  Step received_;           ///< Below: received, in order.
-  Step confirmed_;          ///< Position that the sender was last told.
-  Step flushed_until_;      ///< Steps below needed a flush, and the sender may wait for word of it.
-  bool flushing_ = false;   ///< Some flush read is still to be posted.
+  Step posted_;            ///< Next step to post.
+  Step announced_;         ///< Next step to write a CTS for.
+  Step received_;          ///< Below: received, in order.
+  Step confirmed_;         ///< Position that the sender was last told.
+  Step flushed_until_;     ///< Steps below needed a flush, and the sender may wait for word of it.
+  bool flushing_ = false;  ///< Some flush read is still to be posted.
   std::uint64_t flush_reads_ = 0;
   std::array<Slot, window> steps_{};
 };

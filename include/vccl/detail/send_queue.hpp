@@ -6,6 +6,7 @@
 
 #include <vccl/detail/path.hpp>
 #include <vccl/detail/send_requests.hpp>
+#include <vccl/detail/send_step.hpp>
 
 #include <array>
 #include <bit>
@@ -37,7 +38,7 @@ class SendQueue {
 
   /// Writes every step that has its CTS and its sends. ok: nothing more to do now, or no room.
   template <class P>
-  Errc pump(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc pump(P& path, PathId id, Epoch epoch) noexcept {
     while (may_pump() && (known_ || learn(path, epoch)) && (next_ != matched_ || match())) {
       Errc const e = write(path, id, epoch);
       if (e != Errc::ok) [[unlikely]]
@@ -48,11 +49,13 @@ class SendQueue {
     return Errc::ok;
   }
 
-  /// A signaled part of a step is acknowledged.
-  void on_acknowledged(std::uint32_t step32) noexcept {
-    Step const s = done_ + static_cast<std::uint32_t>(step32 - static_cast<std::uint32_t>(done_));
-    if (s - done_ >= window) return;
-    ++steps_[s % window].acked;
+  /// A signaled part of a step is acknowledged. What belongs to no step under way is ignored.
+  [[gnu::always_inline]] void on_acknowledged(std::uint32_t step32) noexcept {
+    if (step32 - static_cast<std::uint32_t>(done_) < window) on_known_acknowledged(step32);
+  }
+  /// The same of a path that comes up only once, so that its acknowledgements are never late.
+  [[gnu::always_inline]] void on_known_acknowledged(std::uint32_t step32) noexcept {
+    ++steps_[step32 % window].acked;
     release();
   }
 
@@ -111,7 +114,7 @@ class SendQueue {
     }
     partial.filled = 0;
     requests_.end_queued(error);
-    next_ = done_;
+    done_ = next_ = matched_ = has;  // What failed is not done: the peer is still told.
     cursor_ = {};
   }
 
@@ -137,38 +140,12 @@ class SendQueue {
   [[nodiscard]] std::uint64_t resent_steps() const noexcept { return resent_steps_; }
 
  private:
-  // Sizes that are powers of two: the address of a slot is a shift.
-  struct alignas(32) Slot {
-    std::array<std::uint16_t, max_receives> requests{};
-    std::uint8_t filled = 0;  ///< Bit per receive that has met its send.
-    std::uint8_t count = 0;
-    std::uint8_t parts = 0;
-    std::uint8_t acked = 0;
-    std::uint8_t too_long = 0;
-    bool needs_confirm = false;
-  };
-
-  /// How far the step at next_ has been posted.
-  struct Cursor {
-    bool begun = false;
-    bool sized = false;
-    std::uint8_t part = 0;
-    std::uint8_t receive = 0;
-    std::uint64_t offset = 0;  ///< Within the part of that receive.
-  };
-
-  /// Where a receive of the step at next_ wants its data, as its CTS says.
-  struct Target {
-    std::uint64_t address = 0;
-    std::uint64_t length = 0;
-    LaneKeys keys{};
-    Tag tag{};
-  };
+  using Slot = SendSlot;
 
   /// Reads the CTS of the step at next_, once in each epoch. False when it is not there, or not
   /// whole.
   template <class P>
-  [[nodiscard]] bool learn(P& path, Epoch epoch) noexcept {
+  [[nodiscard, gnu::always_inline]] bool learn(P& path, Epoch epoch) noexcept {
     Slot& st = steps_[next_ % window];
     std::size_t r = 0;
     do {
@@ -192,7 +169,7 @@ class SendQueue {
   }
 
   /// Gives waiting sends to the receives of step matched_. True when every receive has its send.
-  [[nodiscard]] bool match() noexcept {
+  [[nodiscard, gnu::always_inline]] bool match() noexcept {
     Slot& st = steps_[matched_ % window];
     if (st.count == 1) [[likely]] {
       if (!give(st, 0)) return false;
@@ -210,7 +187,7 @@ class SendQueue {
     return true;
   }
   /// Gives receive `r` the first waiting send of its tag. False when there is none.
-  [[nodiscard]] bool give(Slot& st, std::uint8_t r) noexcept {
+  [[nodiscard, gnu::always_inline]] bool give(Slot& st, std::uint8_t r) noexcept {
     std::uint16_t const i = requests_.match(targets_[r].tag);
     if (i == SendRequests::none) return false;
     st.requests[r] = i;
@@ -220,7 +197,7 @@ class SendQueue {
   }
 
   template <class P>
-  Errc write(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc write(P& path, PathId id, Epoch epoch) noexcept {
     Slot& st = steps_[next_ % window];
     if (st.count == 1 && st.too_long == 0) {
       Memory const& from = requests_[st.requests[0]].from;
@@ -232,7 +209,8 @@ class SendQueue {
 
   /// The common step: one receive, one part, one write.
   template <class P>
-  Errc write_one(P& path, PathId id, Epoch epoch, Slot& st, Memory const& from) noexcept {
+  [[gnu::always_inline]] Errc write_one(P& path, PathId id, Epoch epoch, Slot& st,
+                                        Memory const& from) noexcept {
     auto& queue = path.queue_of(next_);
     if (!path.has_room(queue, 2)) return Errc::would_block;
     bool const exact = from.length == targets_[0].length;
@@ -240,7 +218,8 @@ class SendQueue {
       begin(st, 1, from.length);
       if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
     }
-    WorkRequest wr = data_request(id, queue.lane, from, targets_[0], 0, from.length);
+    WorkRequest& wr = data_request(id, queue, from, targets_[0], 0, from.length);
+    wr.signaled = true;
     wr.kind = WorkRequest::Kind::write_with_immediate;
     wr.immediate = notify(epoch, 0, exact);
     Errc const e = path.post(queue, wr, Work::data, next_);
@@ -280,34 +259,25 @@ class SendQueue {
 
   /// Every receive's share of the part at the cursor. The last write that has bytes notifies.
   template <class P>
-  Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st, typename P::Queue& queue,
-                  bool exact) noexcept {
+  [[gnu::always_inline]] Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st,
+                                         typename P::Queue& queue, bool exact) noexcept {
     std::uint8_t const last = last_receive(st);
     std::uint64_t offset = cursor_.offset;
     for (std::uint8_t r = cursor_.receive; r <= last; ++r, offset = 0) {
-      std::uint64_t const all = carried(st, r);
-      std::uint64_t from = 0;
-      std::uint64_t share = all;
-      if (st.parts != 1) {
-        std::uint64_t const stride = part_stride(all, st.parts);
-        from = clip(cursor_.part * stride, all);
-        share = clip(from + stride, all) - from;
-      }
-      if (share == 0 && r != last) continue;
+      Share const share = share_of(carried(st, r), cursor_.part, st.parts);
+      if (share.bytes == 0 && r != last) continue;
       for (bool whole = false; !whole;) {
-        std::uint64_t const n = clip(share - offset, max_message_);
-        whole = offset + n == share;
+        std::uint64_t const left = share.bytes - offset;
+        std::uint64_t const n = left < max_message_ ? left : max_message_;
+        whole = n == left;
         bool const notifies = whole && r == last;
         Errc e = Errc::would_block;
         if (path.has_room(queue, 1)) [[likely]] {
-          WorkRequest wr = data_request(id, queue.lane, requests_[st.requests[r]].from, targets_[r],
-                                        from + offset, n);
-          if (notifies) {
-            wr.kind = WorkRequest::Kind::write_with_immediate;
-            wr.immediate = notify(epoch, cursor_.part, exact);
-          } else {
-            wr.signaled = path.sign_now(queue);
-          }
+          WorkRequest& wr = data_request(id, queue, requests_[st.requests[r]].from, targets_[r],
+                                         share.from + offset, n);
+          wr.signaled = notifies || path.sign_now(queue);
+          wr.kind = notifies ? WorkRequest::Kind::write_with_immediate : WorkRequest::Kind::write;
+          if (notifies) wr.immediate = notify(epoch, cursor_.part, exact);
           e = path.post(queue, wr, notifies ? Work::data : Work::chunk, next_);
         }
         if (e != Errc::ok) [[unlikely]] {
@@ -349,16 +319,18 @@ class SendQueue {
     return e;
   }
 
-  /// The request of a piece of data, a write unless the caller says more.
-  [[nodiscard]] static WorkRequest data_request(PathId id, std::size_t lane, Memory const& from,
-                                                Target const& to, std::uint64_t offset,
-                                                std::uint64_t bytes) noexcept {
-    WorkRequest wr;
+  /// The queue's request, made that of a piece of data. Kind and signaled are the caller's.
+  template <class Queue>
+  [[gnu::always_inline]] static WorkRequest& data_request(PathId id, Queue& queue,
+                                                          Memory const& from, Target const& to,
+                                                          std::uint64_t offset,
+                                                          std::uint64_t bytes) noexcept {
+    WorkRequest& wr = queue.data;
     wr.local = from.address + offset;
     wr.length = bytes;
     wr.remote = to.address + offset;
-    wr.keys.remote = to.keys[lane];
-    wr.keys.local = from.keys != nullptr ? (*from.keys)[id][lane].local : 0;
+    wr.keys.remote = to.keys[queue.lane];
+    wr.keys.local = from.keys != nullptr ? (*from.keys)[id][queue.lane].local : 0;
     return wr;
   }
 
@@ -372,7 +344,7 @@ class SendQueue {
     cursor_.begun = true;
     start(st, parts, bytes);
   }
-  void start(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
+  [[gnu::always_inline]] void start(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
     st.parts = parts;
     st.acked = 0;
     if (newer(high_, next_)) {
@@ -389,16 +361,12 @@ class SendQueue {
   /// The last receive that has bytes in the current part: its last write notifies. 0 when none has.
   [[nodiscard]] std::uint8_t last_receive(Slot const& st) const noexcept {
     for (std::uint8_t r = st.count; r-- > 0;) {
-      if (carried(st, r) > cursor_.part * part_stride(carried(st, r), st.parts)) return r;
+      if (share_of(carried(st, r), cursor_.part, st.parts).bytes != 0) return r;
     }
     return 0;
   }
 
-  static constexpr std::uint64_t clip(std::uint64_t v, std::uint64_t most) noexcept {
-    return v < most ? v : most;
-  }
-
-  void release() noexcept {
+  [[gnu::always_inline]] void release() noexcept {
     while (done_ != next_) {
       Slot const& st = steps_[done_ % window];
       // Also what the receiver has confirmed may be sent again by our NIC until it is acknowledged.
@@ -409,10 +377,12 @@ class SendQueue {
   }
 
   /// Ends the step at done_.
-  void complete(Errc error, Delivered delivered) noexcept {
+  [[gnu::always_inline]] void complete(Errc error, Delivered delivered) noexcept {
     Slot& st = steps_[done_ % window];
     std::uint8_t const count = st.count;
-    if (st.too_long == 0 || error != Errc::ok) [[likely]] {
+    if (count == 1 && st.too_long == 0) [[likely]] {
+      requests_.end(st.requests[0], error, delivered);
+    } else if (st.too_long == 0 || error != Errc::ok) {
       for (std::uint8_t r = 0; r < count; ++r) requests_.end(st.requests[r], error, delivered);
     } else {
       for (std::uint8_t r = 0; r < count; ++r) {
@@ -425,10 +395,10 @@ class SendQueue {
     ++done_;
   }
 
-  Step done_;     ///< Below: completed.
-  Step next_;     ///< Next step to write.
-  Step matched_;  ///< Next step to give sends to; above next_ only after a rewind.
-  Step high_;     ///< What a rewind left behind: below is a resend.
+  Step done_;       ///< Below: completed.
+  Step next_;       ///< Next step to write.
+  Step matched_;    ///< Next step to give sends to; above next_ only after a rewind.
+  Step high_;       ///< What a rewind left behind: below is a resend.
   Step confirmed_;  ///< The receiver has all below, flushed.
   std::uint64_t max_message_ = ~std::uint64_t{0};
   std::uint64_t resent_bytes_ = 0;

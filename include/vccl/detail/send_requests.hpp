@@ -57,7 +57,7 @@ class SendRequests {
   [[nodiscard]] bool any_queued() const noexcept { return first_ != none; }
 
   /// Takes the first queued send with this tag out of the queue; `none` when there is none.
-  [[nodiscard]] std::uint16_t match(Tag tag) noexcept {
+  [[nodiscard, gnu::always_inline]] std::uint16_t match(Tag tag) noexcept {
     std::uint16_t i = first_;
     if (i == none) return none;
     std::uint16_t before = none;
@@ -77,7 +77,7 @@ class SendRequests {
 
   [[nodiscard]] Entry const& operator[](std::size_t i) const noexcept { return entries_[i]; }
 
-  void end(std::uint16_t i, Errc error, Delivered delivered) noexcept {
+  [[gnu::always_inline]] void end(std::uint16_t i, Errc error, Delivered delivered) noexcept {
     entries_[i].state_ = Entry::State::done;
     entries_[i].error = error;
     entries_[i].delivered = delivered;

@@ -3,11 +3,11 @@
 /// @file
 /// What the two ends tell each other, and what a machine asks of its driver. Plain values.
 
+#include <vccl/op.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include <vccl/op.hpp>
 
 namespace vccl::sync {
 
@@ -25,28 +25,34 @@ enum class Kind : std::uint8_t {
   closed,   ///< Answer to closing.
 };
 
+/// True when the end that speaks ends the connection, and waits for no verdict.
+[[nodiscard]] constexpr bool is_end(Kind k) noexcept {
+  return k == Kind::abort || k == Kind::closing || k == Kind::closed;
+}
+
 /// Where bringing a path up again has got to.
 enum class Arm : std::uint8_t { none, offer, answer };
 
 /// The latest state of an end. The one with the highest sequence number says it all, so messages
 /// may be lost, repeated, late or reordered; an old question gets the current answer.
 struct Message {
-  std::uint64_t session = 0;    ///< Both incarnations; a message of another session changes nothing.
-  Step position = 0;            ///< Receiver: received, in order. Sender: sent.
-  Step tail = 0;                ///< Receiver: steps with a CTS. Sender: completed.
+  std::uint64_t session = 0;  ///< Both incarnations; a message of another session changes nothing.
+  Step position = 0;          ///< Receiver: received, in order. Sender: sent.
+  Step tail = 0;              ///< Receiver: steps with a CTS. Sender: completed.
   std::uint32_t sequence = 0;
   Epoch epoch = 0;
-  std::uint32_t drain = 0;      ///< Number of the drain asked for or answered.
+  std::uint32_t drain = 0;                         ///< Number of the drain asked for or answered.
   std::array<std::uint16_t, max_paths> numbers{};  ///< Re-arm number of each path.
   Kind kind = Kind::state;
   Cause cause = Cause::none;
   PathId path = 0;
-  std::uint8_t up = 0;          ///< Bit per path: usable at this end, under its re-arm number.
-  std::uint8_t down = 0;        ///< Bit per path: left or failed under its re-arm number.
+  std::uint8_t up = 0;    ///< Bit per path: usable at this end, under its re-arm number.
+  std::uint8_t down = 0;  ///< Bit per path: left or failed under its re-arm number.
   PathId arm_path = no_path;
   Arm arm = Arm::none;
-  std::uint8_t asks = 0;        ///< 1: wants the peer's state in return.
-  std::uint8_t quiet = 0;       ///< 1: every path is quiet here. At the end: `position` is the last word.
+  std::uint8_t asks = 0;  ///< 1: wants the peer's state in return.
+  std::uint8_t quiet =
+      0;  ///< 1: every path is quiet here. At the end: `position` is the last word.
   friend constexpr bool operator==(Message const&, Message const&) = default;
 };
 
@@ -54,7 +60,8 @@ struct Message {
 struct Action {
   enum class Kind : std::uint8_t {
     send,       ///< Send snapshot() over every usable path and out of band.
-    answer,     ///< Like send, with Message::asks cleared: else two ends that both wait would talk without pause.
+    answer,     ///< Like send, with Message::asks cleared: else two ends that both wait would talk
+                ///< without pause.
     stop,       ///< Post no more data (sender) or CTS (receiver).
     fence,      ///< Make `path` quiet; answer with on_fenced.
     prepare,    ///< Query port and GID again, new packet numbers; answer with on_prepared.
@@ -108,9 +115,9 @@ struct Start {
   std::uint64_t session = 0;
   Epoch epoch = 1;
   std::uint8_t paths = 2;
-  std::uint8_t up = 0b11;   ///< Paths that both ends connected.
-  std::uint16_t number = 1; ///< First re-arm number, not 0.
-  std::uint32_t sequence = 0; ///< Of the message before the first one.
+  std::uint8_t up = 0b11;      ///< Paths that both ends connected.
+  std::uint16_t number = 1;    ///< First re-arm number, not 0.
+  std::uint32_t sequence = 0;  ///< Of the message before the first one.
 };
 
 }  // namespace vccl::sync

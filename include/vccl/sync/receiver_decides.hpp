@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// Our rules: the receiver decides, the sender asks; acknowledged fences at both ends before replay.
+/// Our rules: the receiver decides, the sender asks; acknowledged fences at both ends before
+/// replay.
 
 #include <vccl/concepts.hpp>
 #include <vccl/sync/channel/channels.hpp>
@@ -21,7 +22,8 @@ struct ReceiverDecides {
   using Receiver = receiver_decides::Receiver;
   static constexpr bool arms_backup = true;
   static constexpr bool in_band = sizeof...(Channels) == 0 || (false || ... || Channels::in_band);
-  static constexpr bool out_of_band = sizeof...(Channels) == 0 || (false || ... || Channels::out_of_band);
+  static constexpr bool out_of_band =
+      sizeof...(Channels) == 0 || (false || ... || Channels::out_of_band);
 };
 
 static_assert(SyncPolicy<ReceiverDecides<>>);

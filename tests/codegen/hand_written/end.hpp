@@ -8,8 +8,9 @@
 /// puts the same bytes on the wire (hand_written.test.cpp), so the records are those of the
 /// library; everything else is written with nothing in mind but few instructions.
 
-#include <codegen/wire.hpp>
 #include <vccl/detail/records.hpp>
+
+#include <codegen/wire.hpp>
 
 #include <array>
 #include <cstddef>
@@ -91,7 +92,7 @@ class End {
     return ((queues_[qp].posted + 1) & 31) == 0 || queues_[qp].used() * 2 > depth_;
   }
 
-  Errc post(WorkRequest& wr, Work work, Step step) noexcept {
+  [[gnu::always_inline]] Errc post(WorkRequest& wr, Work work, Step step) noexcept {
     Queue& q = queues_[wr.qp];
     wr.id = id(work, wr.qp, static_cast<std::uint16_t>(q.posted + 1), step);
     Errc const e = lane_.post(wr);
@@ -103,8 +104,8 @@ class End {
   }
 
   /// A part of our rings goes to the same place in the peer's.
-  Errc post_record(std::uint8_t qp, const void* record, std::size_t bytes, Traffic traffic,
-                   Step step, bool signaled) noexcept {
+  [[gnu::always_inline]] Errc post_record(std::uint8_t qp, const void* record, std::size_t bytes,
+                                          Traffic traffic, Step step, bool signaled) noexcept {
     WorkRequest wr;
     wr.traffic = traffic;
     wr.qp = qp;
@@ -117,7 +118,7 @@ class End {
     return post(wr, Work::record, step);
   }
 
-  Errc ring_doorbell() noexcept {
+  [[gnu::always_inline]] Errc ring_doorbell() noexcept {
     if (!rings_doorbell_) return Errc::ok;
     rings_doorbell_ = false;
     return lane_.flush();

@@ -79,7 +79,7 @@ class Receiver : public End {
     std::array<std::uint64_t, max_receives> sizes{};
   };
 
-  void progress() noexcept {
+  [[gnu::always_inline]] void progress() noexcept {
     if (!open_) [[unlikely]]
       return;
     std::size_t const n = lane_.poll(batch_);
@@ -101,7 +101,7 @@ class Receiver : public End {
   }
 
   /// Tells the sender of every step that it does not know, as far as there is room.
-  void announce() noexcept {
+  [[gnu::noinline]] void announce() noexcept {
     for (; announced_ != posted_; ++announced_) {
       auto const qp = static_cast<std::uint8_t>(announced_ % qps_);
       if (room(qp) < 1) break;
@@ -133,7 +133,7 @@ class Receiver : public End {
   }
 
   /// A part has arrived. False when it cannot be.
-  [[nodiscard]] bool on_notify(std::uint32_t immediate) noexcept {
+  [[nodiscard, gnu::always_inline]] bool on_notify(std::uint32_t immediate) noexcept {
     Notify const n = detail::unpack(immediate);
     Step const s =
         received_ + static_cast<std::uint16_t>(n.step - static_cast<std::uint16_t>(received_));
@@ -155,7 +155,7 @@ class Receiver : public End {
     return true;
   }
 
-  [[nodiscard]] bool read_sizes(Slot& st, Step s) noexcept {
+  [[nodiscard, gnu::noinline]] bool read_sizes(Slot& st, Step s) noexcept {
     std::size_t const n = detail::size_elements(st.count);
     for (std::size_t i = 0; i < n; ++i) {
       auto const e = detail::load_record<SizeElement>(&rings_.sizes[s % window].elements[i]);
@@ -171,7 +171,7 @@ class Receiver : public End {
   }
 
   /// Reads back what lies behind a bus.
-  [[nodiscard]] bool flush(Slot& st, Step s) noexcept {
+  [[nodiscard, gnu::noinline]] bool flush(Slot& st, Step s) noexcept {
     st.state = State::flushing;
     st.flushing = 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
@@ -193,7 +193,7 @@ class Receiver : public End {
     advance();
   }
 
-  void advance() noexcept {
+  [[gnu::always_inline]] void advance() noexcept {
     for (; received_ != announced_; ++received_) {
       Slot& st = steps_[received_ % window];
       if (st.state != State::arrived) return;
@@ -202,7 +202,7 @@ class Receiver : public End {
     }
   }
 
-  void fail() noexcept {
+  [[gnu::noinline]] void fail() noexcept {
     open_ = false;
     for (; received_ != posted_; ++received_) {
       Slot& st = steps_[received_ % window];

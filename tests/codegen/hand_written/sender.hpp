@@ -82,7 +82,7 @@ class Sender : public End {
     std::uint8_t too_long = 0;
   };
 
-  void progress() noexcept {
+  [[gnu::always_inline]] void progress() noexcept {
     if (!open_) [[unlikely]]
       return;
     std::size_t const n = lane_.poll(batch_);
@@ -99,7 +99,7 @@ class Sender : public End {
   }
 
   /// Writes every step whose receives are known and whose sends are there.
-  void push() noexcept {
+  [[gnu::noinline]] void push() noexcept {
     while (matched_ || (head_ != none && match())) {
       Errc const e = write();
       if (e != Errc::ok) [[unlikely]] {
@@ -114,7 +114,7 @@ class Sender : public End {
   }
 
   /// Learns where the receives of the next step are.
-  [[nodiscard]] bool learn(Slot& st) noexcept {
+  [[nodiscard, gnu::always_inline]] bool learn(Slot& st) noexcept {
     std::size_t r = 0;
     do {
       CtsElement cts;
@@ -133,7 +133,7 @@ class Sender : public End {
   }
 
   /// Gives sends to the receives of the next step. True when all have theirs.
-  [[nodiscard]] bool match() noexcept {
+  [[nodiscard, gnu::always_inline]] bool match() noexcept {
     Slot& st = steps_[next_ % window];
     if (!known_ && !learn(st)) return false;
     for (std::uint8_t r = 0; r < st.count; ++r) {
@@ -143,7 +143,7 @@ class Sender : public End {
     return matched_;
   }
 
-  void take_send(Slot& st, std::uint8_t r) noexcept {
+  [[gnu::always_inline]] void take_send(Slot& st, std::uint8_t r) noexcept {
     std::uint16_t before = none;
     std::uint16_t i = head_;
     while (i != none && entries_[i].tag != targets_[r].tag) {
@@ -164,7 +164,7 @@ class Sender : public End {
     return (st.too_long >> r & 1) != 0 ? 0 : entries_[st.requests[r]].from.length;
   }
 
-  Errc write() noexcept {
+  [[gnu::always_inline]] Errc write() noexcept {
     Slot& st = steps_[next_ % window];
     if (st.count == 1 && st.too_long == 0) {
       std::uint64_t const bytes = entries_[st.requests[0]].from.length;
@@ -174,7 +174,7 @@ class Sender : public End {
   }
 
   /// The common step: one receive, one part, one write.
-  Errc write_one(Slot& st, std::uint64_t bytes) noexcept {
+  [[gnu::always_inline]] Errc write_one(Slot& st, std::uint64_t bytes) noexcept {
     auto const qp = static_cast<std::uint8_t>(next_ % qps_);
     if (room(qp) < 2) return Errc::would_block;
     st.parts = 1;
@@ -186,8 +186,9 @@ class Sender : public End {
     return write_data(st, 0, qp, 0, bytes, true, {1, static_cast<std::uint16_t>(next_), 0, exact});
   }
 
-  /// Any step: several receives, parts, and writes per part. All of it, or nothing for want of room.
-  Errc write_any(Slot& st) noexcept {
+  /// Any step: several receives, parts, and writes per part. All of it, or nothing for want of
+  /// room.
+  [[gnu::noinline]] Errc write_any(Slot& st) noexcept {
     std::uint64_t bytes = 0;
     std::size_t writes = 1;
     bool exact = true;
@@ -216,7 +217,8 @@ class Sender : public End {
   }
 
   /// Every receive's share of a part; the last write that has bytes notifies.
-  Errc write_part(Slot const& st, std::uint8_t part, std::uint8_t qp, Notify notify) noexcept {
+  [[gnu::always_inline]] Errc write_part(Slot const& st, std::uint8_t part, std::uint8_t qp,
+                                         Notify notify) noexcept {
     std::array<std::uint64_t, max_receives> from, to;
     std::uint8_t last = 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
@@ -242,8 +244,9 @@ class Sender : public End {
     return write_data(st, last, qp, from[last], to[last] - from[last], true, notify);
   }
 
-  Errc write_data(Slot const& st, std::uint8_t r, std::uint8_t qp, std::uint64_t offset,
-                  std::uint64_t bytes, bool notifies, Notify notify) noexcept {
+  [[gnu::always_inline]] Errc write_data(Slot const& st, std::uint8_t r, std::uint8_t qp,
+                                         std::uint64_t offset, std::uint64_t bytes, bool notifies,
+                                         Notify notify) noexcept {
     Memory const& from = entries_[st.requests[r]].from;
     WorkRequest wr;
     wr.qp = qp;
@@ -260,7 +263,7 @@ class Sender : public End {
     return post(wr, notifies ? Work::notify : Work::record, next_);
   }
 
-  Errc write_sizes(Slot const& st, std::uint8_t qp) noexcept {
+  [[gnu::noinline]] Errc write_sizes(Slot const& st, std::uint8_t qp) noexcept {
     detail::SizeSlot& out = rings_.sizes[next_ % window];
     std::size_t const n = detail::size_elements(st.count);
     for (std::size_t i = 0; i < n; ++i) {
@@ -279,7 +282,7 @@ class Sender : public End {
   }
 
   /// A part of a step is with the peer. Steps complete in order.
-  void acknowledge(std::uint32_t step32) noexcept {
+  [[gnu::always_inline]] void acknowledge(std::uint32_t step32) noexcept {
     ++steps_[step32 % window].acked;
     for (; done_ != next_; ++done_) {
       Slot const& st = steps_[done_ % window];
@@ -292,22 +295,22 @@ class Sender : public End {
     }
   }
 
-  static void end(Entry& e, Errc error, Delivered delivered) noexcept {
+  [[gnu::always_inline]] static void end(Entry& e, Errc error, Delivered delivered) noexcept {
     e.state = State::done;
     e.error = error;
     e.delivered = delivered;
   }
 
   /// Nothing goes on: what is not done will not be.
-  void fail() noexcept {
+  [[gnu::noinline]] void fail() noexcept {
     open_ = false;
     for (Entry& e : entries_) {
       if (e.state == State::posted) end(e, Errc::aborted, Delivered::unknown);
     }
   }
 
-  Step done_ = 0;  ///< Below: completed.
-  Step next_ = 0;  ///< Next to write.
+  Step done_ = 0;            ///< Below: completed.
+  Step next_ = 0;            ///< Next to write.
   bool known_ = false;       ///< Of step next_: targets_ are its.
   bool matched_ = false;     ///< Of step next_: every receive has its send.
   std::uint8_t filled_ = 0;  ///< Of step next_: bit per receive that has its send.
@@ -318,7 +321,8 @@ class Sender : public End {
   std::array<Slot, window> steps_{};
   std::array<Entry, max_requests> entries_ = [] {
     std::array<Entry, max_requests> all{};
-    for (std::size_t i = 0; i + 1 < max_requests; ++i) all[i].next = static_cast<std::uint16_t>(i + 1);
+    for (std::size_t i = 0; i + 1 < max_requests; ++i)
+      all[i].next = static_cast<std::uint16_t>(i + 1);
     return all;
   }();
 };

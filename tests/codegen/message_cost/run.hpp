@@ -3,8 +3,9 @@
 /// @file
 /// The program whose instructions message_cost.py counts.
 
-#include <codegen/ends.hpp>
 #include <vccl/op.hpp>
+
+#include <codegen/ends.hpp>
 
 #include <array>
 #include <cstddef>
@@ -68,7 +69,8 @@ int message_cost(int argc, char** argv) {
   std::vector<RecvOp> into;
   for (std::size_t r = 0; r < receives; ++r) {
     from.push_back(ends.source({source.data() + r * bytes, bytes}));
-    into.push_back({ends.target({target.data() + r * bytes, bytes}), Tag{static_cast<unsigned>(r)}});
+    into.push_back(
+        {ends.target({target.data() + r * bytes, bytes}), Tag{static_cast<unsigned>(r)}});
   }
   if (!ends.ready) return 1;
   exchange(ends, from, into, std::strtol(argv[3], nullptr, 10));

@@ -3,9 +3,9 @@
 /// @file
 /// A machine of ReceiverDecides with what a test feeds it and what it asked for last.
 
-#include <deque>
-
 #include <vccl/sync/receiver_decides.hpp>
+
+#include <deque>
 
 namespace vccl::test {
 
@@ -31,14 +31,30 @@ struct Driven {
   std::deque<Action> todo;  ///< All that was asked for and that a Pair has not done yet.
 
   auto& fault(PathId q, Cause why = Cause::retry_exceeded) { return fault(q, number(q), why); }
-  auto& fault(PathId q, std::uint16_t n, Cause why) { return input([&] { machine.on_fault(q, n, why, out); }); }
-  auto& fatal(Cause why) { return input([&] { machine.on_fatal(why, out); }); }
-  auto& close() { return input([&] { machine.on_close(out); }); }
-  auto& fenced(PathId q, bool ok = true) { return input([&] { machine.on_fenced(q, number(q), ok, at, out); }); }
-  auto& fenced(PathId q, std::uint16_t n) { return input([&] { machine.on_fenced(q, n, true, at, out); }); }
-  auto& hear(Message const& m, PathId via = no_path) { return input([&] { machine.on_message(m, via, at, out); }); }
-  auto& prepared(PathId q, bool ok = true) { return input([&] { machine.on_prepared(q, number(q), ok, out); }); }
-  auto& connected(PathId q, bool ok = true) { return input([&] { machine.on_connected(q, number(q), ok, out); }); }
+  auto& fault(PathId q, std::uint16_t n, Cause why) {
+    return input([&] { machine.on_fault(q, n, why, out); });
+  }
+  auto& fatal(Cause why) {
+    return input([&] { machine.on_fatal(why, out); });
+  }
+  auto& close() {
+    return input([&] { machine.on_close(out); });
+  }
+  auto& fenced(PathId q, bool ok = true) {
+    return input([&] { machine.on_fenced(q, number(q), ok, at, out); });
+  }
+  auto& fenced(PathId q, std::uint16_t n) {
+    return input([&] { machine.on_fenced(q, n, true, at, out); });
+  }
+  auto& hear(Message const& m, PathId via = no_path) {
+    return input([&] { machine.on_message(m, via, at, out); });
+  }
+  auto& prepared(PathId q, bool ok = true) {
+    return input([&] { machine.on_prepared(q, number(q), ok, out); });
+  }
+  auto& connected(PathId q, bool ok = true) {
+    return input([&] { machine.on_connected(q, number(q), ok, out); });
+  }
   auto& probed(PathId q, bool ok = true) {
     return input([&] {
       if constexpr (requires { machine.on_probed(q, number(q), ok, at, out); }) {
@@ -48,13 +64,27 @@ struct Driven {
       }
     });
   }
-  auto& drained() { return input([&] { machine.on_drained(out); }); }
-  auto& retry(PathId q) { return input([&] { machine.on_retry(q, out); }); }
-  auto& retry_timeout(PathId q) { return input([&] { machine.on_retry_timeout(q, out); }); }
-  auto& go_back_to(PathId q) { return input([&] { machine.on_return(q, out); }); }
-  auto& tick() { return input([&] { machine.on_tick(out); }); }
-  auto& outage() { return input([&] { machine.on_outage_deadline(out); }); }
-  auto& linger() { return input([&] { machine.on_linger_deadline(out); }); }
+  auto& drained() {
+    return input([&] { machine.on_drained(out); });
+  }
+  auto& retry(PathId q) {
+    return input([&] { machine.on_retry(q, out); });
+  }
+  auto& retry_timeout(PathId q) {
+    return input([&] { machine.on_retry_timeout(q, out); });
+  }
+  auto& go_back_to(PathId q) {
+    return input([&] { machine.on_return(q, out); });
+  }
+  auto& tick() {
+    return input([&] { machine.on_tick(out); });
+  }
+  auto& outage() {
+    return input([&] { machine.on_outage_deadline(out); });
+  }
+  auto& linger() {
+    return input([&] { machine.on_linger_deadline(out); });
+  }
 
   Message say() { return machine.snapshot(at); }
   Message say_answer() {
@@ -120,8 +150,9 @@ struct Pair {
     settle();
   }
   bool agree() const {
-    return sender.common().epoch == receiver.common().epoch && sender.common().path == receiver.common().path &&
-           sender.machine.may_post() && receiver.machine.may_post() && !sender.machine.awaiting() &&
+    return sender.common().epoch == receiver.common().epoch &&
+           sender.common().path == receiver.common().path && sender.machine.may_post() &&
+           receiver.machine.may_post() && !sender.machine.awaiting() &&
            !receiver.machine.awaiting();
   }
   bool over(Cause at_sender, Cause at_receiver) const {
@@ -137,20 +168,37 @@ struct Pair {
     mine.todo.pop_front();
     bool const works = a.path >= max_paths || (broken >> a.path & 1) == 0;
     switch (a.kind) {
-      case Do::send: peer.hear(mine.say()); break;
-      case Do::answer: peer.hear(mine.say_answer()); break;
-      case Do::fence: mine.fenced(a.path); break;
-      case Do::prepare: mine.prepared(a.path, works); break;
-      case Do::connect: mine.connected(a.path, works); break;
+      case Do::send:
+        peer.hear(mine.say());
+        break;
+      case Do::answer:
+        peer.hear(mine.say_answer());
+        break;
+      case Do::fence:
+        mine.fenced(a.path);
+        break;
+      case Do::prepare:
+        mine.prepared(a.path, works);
+        break;
+      case Do::connect:
+        mine.connected(a.path, works);
+        break;
       case Do::probe:
         if (works) peer.hear(mine.say(), a.path);
         mine.probed(a.path, works);
         break;
-      case Do::drain: sender.drained(); break;
-      case Do::switch_to: ++switches; break;
-      case Do::finish: finish = a; break;
+      case Do::drain:
+        sender.drained();
+        break;
+      case Do::switch_to:
+        ++switches;
+        break;
+      case Do::finish:
+        finish = a;
+        break;
       case Do::stop:
-      case Do::armed: break;
+      case Do::armed:
+        break;
     }
   }
 };

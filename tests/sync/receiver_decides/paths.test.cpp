@@ -24,7 +24,8 @@ Message from_peer(Common const& c, std::uint32_t sequence) {
 TEST_CASE("a connection of 1 to 4 paths starts on the lowest one that both ends connected") {
   for (std::uint8_t paths = 1; paths <= 4; ++paths) {
     for (PathId first = 0; first < paths; ++first) {
-      Common const c{Start{.paths = paths, .up = static_cast<std::uint8_t>(0b1111u << first & ((1u << paths) - 1))}};
+      Common const c{Start{
+          .paths = paths, .up = static_cast<std::uint8_t>(0b1111u << first & ((1u << paths) - 1))}};
       CHECK(c.path == first);
       CHECK(c.count == paths);
       for (PathId q = 0; q < paths; ++q) CHECK(c.is_up(q) == (q >= first));
@@ -47,7 +48,8 @@ TEST_CASE("a path is left once: fenced under its number, whatever it was doing")
     Actions out;
     CHECK(c.lose(1, Cause::port_down, out));
     REQUIRE(out.count == 1);
-    CHECK(*out.begin() == Action{.kind = Action::Kind::fence, .path = 1, .cause = Cause::port_down, .number = 9});
+    CHECK(*out.begin() ==
+          Action{.kind = Action::Kind::fence, .path = 1, .cause = Cause::port_down, .number = 9});
     CHECK_FALSE(c.lose(1, Cause::stall, out));
     CHECK(out.count == 1);
     CHECK(c.paths[1].cause == Cause::port_down);
@@ -121,8 +123,10 @@ TEST_CASE("the end stops, fences every path that is not quiet yet, and keeps its
   CHECK(c.end_kind == Kind::abort);
 }
 
-TEST_CASE("a snapshot says which paths are up and lost, under which numbers, and whether all is quiet") {
-  Common c{Start{.session = 3, .epoch = 4, .paths = 3, .up = 0b101, .number = 6, .sequence = 0xffff'ffff}};
+TEST_CASE(
+    "a snapshot says which paths are up and lost, under which numbers, and whether all is quiet") {
+  Common c{Start{
+      .session = 3, .epoch = 4, .paths = 3, .up = 0b101, .number = 6, .sequence = 0xffff'ffff}};
   Message const m = c.snapshot(true);
   CHECK(m.session == 3);
   CHECK(m.epoch == 4);

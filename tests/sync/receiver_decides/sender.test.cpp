@@ -2,7 +2,6 @@
 #include <vccl/sync/receiver_decides/sender.hpp>
 
 #include <doctest/doctest.h>
-
 #include <sync/receiver_decides/driven.hpp>
 
 namespace {
@@ -57,7 +56,8 @@ struct Peer {
 
 // ---- Detection ----------------------------------------------------------------------------------
 
-TEST_CASE("a fault of the path in use stops posting, fences it and asks the receiver, until answered") {
+TEST_CASE(
+    "a fault of the path in use stops posting, fences it and asks the receiver, until answered") {
   DrivenSender s;
   s.fault(0, Cause::port_down);
   CHECK(s.did(Do::stop));
@@ -122,7 +122,8 @@ TEST_CASE("a SWITCH is followed only when the old path is quiet here") {
   CHECK_FALSE(s.did(Do::switch_to));
   s.fenced(0);
   REQUIRE(s.did(Do::switch_to));
-  CHECK(*s.did(Do::switch_to) == Action{.kind = Do::switch_to, .path = 1, .epoch = 2, .position = 4});
+  CHECK(*s.did(Do::switch_to) ==
+        Action{.kind = Do::switch_to, .path = 1, .epoch = 2, .position = 4});
   CHECK(s.did(Do::send));  // Tells that it is in the new epoch.
   CHECK(s.machine.may_post());
   CHECK(s.say().epoch == 2);
@@ -189,7 +190,8 @@ TEST_CASE("a second SWITCH overtakes the one that waits for the fence") {
   CHECK(s.machine.may_post());
 }
 
-TEST_CASE("a SWITCH to a path that is lost here is followed into its epoch and answered with suspicion") {
+TEST_CASE(
+    "a SWITCH to a path that is lost here is followed into its epoch and answered with suspicion") {
   DrivenSender s;
   Peer r;
   s.fault(1, Cause::port_down);
@@ -227,7 +229,8 @@ TEST_CASE("a receiver that has left the new path again is followed, and the path
 }
 
 TEST_CASE("a path that was left and armed again since is not the one that an older epoch was for") {
-  // Else the sender would post on the new queue pairs in an epoch in which the receiver is stranded.
+  // Else the sender would post on the new queue pairs in an epoch in which the receiver is
+  // stranded.
   DrivenSender s;
   Peer r;
   r.loses(0);
@@ -267,7 +270,8 @@ TEST_CASE("a path that dies at the sender before it adopted the new epoch is rep
   CHECK(s.say().kind == Kind::suspect);
 }
 
-TEST_CASE("a receiver that lacks a completed step ends the connection, and nothing is armed after that") {
+TEST_CASE(
+    "a receiver that lacks a completed step ends the connection, and nothing is armed after that") {
   DrivenSender s;
   Peer r;
   s.at = {.done = 5, .tail = 6};
@@ -291,6 +295,13 @@ TEST_CASE("a receiver that lacks a completed step ends the connection, and nothi
   Message const m = s.say();
   CHECK(m.kind == Kind::fatal);
   CHECK(m.cause == Cause::position_behind);
+}
+
+TEST_CASE("a SWITCH to a path that there is not is not followed") {
+  DrivenSender s;
+  Peer r;
+  CHECK_FALSE(s.hear(r.switch_to(7, 0)).did(Do::fence));
+  CHECK(s.machine.may_post());
 }
 
 TEST_CASE("epochs are followed across their wrap") {
@@ -395,7 +406,8 @@ TEST_CASE("a planned switch to a path that died here meanwhile is answered with 
 
 // ---- Arming -------------------------------------------------------------------------------------
 
-TEST_CASE("an offer for a quiet path is prepared, connected, answered, probed and armed, in this order") {
+TEST_CASE(
+    "an offer for a quiet path is prepared, connected, answered, probed and armed, in this order") {
   DrivenSender s;
   Peer r;
   s.fault(1);
@@ -534,7 +546,8 @@ TEST_CASE("a record of an earlier attempt, or of another session, is no probe") 
   CHECK_FALSE(s.hear(r.say(), no_path).did(Do::probe));
 }
 
-TEST_CASE("the path in use can be armed again once it is quiet, and is used from the next SWITCH on") {
+TEST_CASE(
+    "the path in use can be armed again once it is quiet, and is used from the next SWITCH on") {
   Start const start{.paths = 1, .up = 0b1};
   DrivenSender s{start};
   Peer r{start};
@@ -569,7 +582,8 @@ TEST_CASE("a fence overrides an attempt, whose answer then comes too late") {
   CHECK(s.phase(1) == Phase::fencing);
 }
 
-// ---- The end --------------------------------------------------------------------------------------
+// ---- The end
+// --------------------------------------------------------------------------------------
 
 TEST_CASE("a fence that fails ends the connection: nothing is replayed") {
   DrivenSender s;
@@ -601,8 +615,10 @@ TEST_CASE("fatal is repeated until the receiver gives its verdict, which is the 
   r.m.position = 4;
   s.hear(r.end(Kind::abort, Cause::remote_error, true));
   REQUIRE(s.did(Do::finish));
-  CHECK(*s.did(Do::finish) ==
-        Action{.kind = Do::finish, .cause = Cause::remote_error, .final_position = true, .position = 4});
+  CHECK(*s.did(Do::finish) == Action{.kind = Do::finish,
+                                     .cause = Cause::remote_error,
+                                     .final_position = true,
+                                     .position = 4});
   CHECK_FALSE(s.machine.awaiting());
 }
 
@@ -626,7 +642,8 @@ TEST_CASE("the end waits for the receiver's final position and for the fences of
   CHECK(s.did(Do::finish)->final_position);
 }
 
-TEST_CASE("after the linger deadline the end comes with what is known: the position is a lower bound") {
+TEST_CASE(
+    "after the linger deadline the end comes with what is known: the position is a lower bound") {
   DrivenSender s;
   Peer r;
   r.m.position = 2;
@@ -635,8 +652,10 @@ TEST_CASE("after the linger deadline the end comes with what is known: the posit
   s.fatal(Cause::local_error);
   s.linger();
   REQUIRE(s.did(Do::finish));
-  CHECK(*s.did(Do::finish) ==
-        Action{.kind = Do::finish, .cause = Cause::local_error, .final_position = false, .position = 2});
+  CHECK(*s.did(Do::finish) == Action{.kind = Do::finish,
+                                     .cause = Cause::local_error,
+                                     .final_position = false,
+                                     .position = 2});
   CHECK(s.linger().did_nothing());
 }
 
@@ -748,7 +767,27 @@ TEST_CASE("nothing that comes after the end was begun changes its course") {
   s.hear(r.offer(1), 1);
   s.fenced(0);
   CHECK_FALSE(s.did(Do::switch_to));
-  CHECK(s.fenced(1).did_nothing());
+  s.fenced(1);
+  CHECK(s.out.count == 1);
+  CHECK(s.did(Do::send));  // All is quiet: what it has completed is final.
+}
+
+TEST_CASE("a sender that completed more than the receiver ends with tells so, whoever closed") {
+  DrivenSender s;
+  Peer r;
+  r.m.position = 4;
+  s.at = {.done = 4, .tail = 6};
+  SUBCASE("the receiver") {
+    s.hear(r.end(Kind::closing, Cause::closed, true));
+    s.at.done = 5;  // Acknowledged at the last moment.
+    s.fenced(0).fenced(1);
+  }
+  SUBCASE("the sender") {
+    s.at.done = 5;
+    s.close().fenced(0).fenced(1).hear(r.end(Kind::closed, Cause::peer_closed, true));
+  }
+  REQUIRE(s.did(Do::finish));
+  CHECK(s.did(Do::finish)->cause == Cause::position_behind);
 }
 
 TEST_CASE("after the outage deadline the first cause of the outage is the verdict asked for") {
@@ -766,7 +805,8 @@ TEST_CASE("after the outage deadline the first cause of the outage is the verdic
   CHECK(s.say().kind == Kind::fatal);
 }
 
-// ---- The start --------------------------------------------------------------------------------------
+// ---- The start
+// --------------------------------------------------------------------------------------
 
 TEST_CASE("with the primary down at start the backup is in use from the beginning") {
   DrivenSender s{Start{.up = 0b10}};

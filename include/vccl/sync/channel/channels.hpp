@@ -6,7 +6,8 @@
 namespace vccl::sync {
 
 /// Messages are written as records into the peer's memory over every usable path.
-/// State: one record per path.  Hot path: one load per path and poll.  Use always: it is the fastest.
+/// State: one record per path.  Hot path: one load per path and poll.  Use always: it is the
+/// fastest.
 struct InBand {
   static constexpr bool in_band = true;
   static constexpr bool out_of_band = false;

@@ -31,43 +31,34 @@ class Receiver {
   }
 
   /// Something failed that would hit every path: end the connection at both ends.
-  constexpr void on_fatal(Cause why, Actions& out) noexcept { c_.end(Ending::asked, Kind::abort, why, out); }
+  constexpr void on_fatal(Cause why, Actions& out) noexcept {
+    c_.end(Ending::asked, Kind::abort, why, out);
+  }
 
   /// close() was called.
-  constexpr void on_close(Actions& out) noexcept { c_.end(Ending::asked, Kind::closing, Cause::closed, out); }
+  constexpr void on_close(Actions& out) noexcept {
+    c_.end(Ending::asked, Kind::closing, Cause::closed, out);
+  }
 
   /// A fence is done, and everything that its drain brought has been counted in `at`.
-  constexpr void on_fenced(PathId q, std::uint16_t number, bool ok, Positions at, Actions& out) noexcept {
-    PathState& p = c_.paths[q];
-    if (p.phase != Phase::fencing || number != p.number) return;
-    p.phase = Phase::down;
-    if (!ok) {
-      c_.fence_failed = true;
-      c_.end(Ending::asked, Kind::abort, Cause::fence_failed, out);
-    }
-    if (c_.ending != Ending::no) {
-      out.add({.kind = Action::Kind::send});  // The position is final once all is quiet.
-      return settle(out);
-    }
+  constexpr void on_fenced(PathId q, std::uint16_t number, bool ok, Positions at,
+                           Actions& out) noexcept {
+    if (!c_.fenced(q, number, ok, Kind::abort, out)) return;
+    if (c_.ending != Ending::no) return settle(at, out);
     if (q == c_.path && mode_ == Mode::deciding) decide(at, out);
   }
 
   /// A message of the sender; `via`: the path it came on, no_path for out of band.
   constexpr void on_message(Message const& m, PathId via, Positions at, Actions& out) noexcept {
-    if (c_.ending == Ending::over) {  // The peer may have missed our last word.
-      if (m.session == c_.session && m.asks != 0) out.add({.kind = Action::Kind::answer});
-      return;
-    }
-    if (!c_.take(m)) return;
+    if (c_.is_over(m, out)) return;
     static_cast<void>(via);
+    if (!c_.take(m)) return;
     if (m.kind == Kind::fatal) return on_peer_fatal(m, out);
-    if (m.kind == Kind::abort || m.kind == Kind::closing || m.kind == Kind::closed) return on_end(m, at, out);
-    if (c_.ending != Ending::no) {
-      if (m.asks != 0) out.add({.kind = Action::Kind::answer});
-      return;
-    }
+    if (is_end(m.kind)) return on_end(m, at, out);
+    if (c_.ending != Ending::no) return c_.answer(m, out);
     if (m.epoch == c_.epoch) adopt(m.kind != Kind::suspect);
-    if (m.kind == Kind::suspect && m.epoch == c_.epoch && m.path == c_.path && mode_ != Mode::stranded) {
+    if (m.kind == Kind::suspect && m.epoch == c_.epoch && m.path == c_.path &&
+        mode_ != Mode::stranded) {
       // The sender cannot use it, whatever the numbers say.
       lose(c_.path, m.cause, out);
     }
@@ -76,16 +67,18 @@ class Receiver {
       PathState& p = c_.paths[q];
       if (p.phase == Phase::probing && p.probed && c_.peer_has_up(q)) armed(q, at, out);
     }
-    if (m.kind == Kind::drained && mode_ == Mode::draining && m.epoch == c_.epoch && m.drain == c_.drain &&
-        m.position == at.done) {
+    if (m.kind == Kind::drained && mode_ == Mode::draining && m.epoch == c_.epoch &&
+        m.drain == c_.drain && m.position == at.done) {
       decide(at, out);
     }
-    if (m.arm == Arm::answer && m.arm_path < c_.count && c_.paths[m.arm_path].phase == Phase::offered &&
-        c_.same_number(m.arm_path)) {
+    if (m.arm == Arm::answer && m.arm_path < c_.count &&
+        c_.paths[m.arm_path].phase == Phase::offered && c_.same_number(m.arm_path)) {
       c_.paths[m.arm_path].phase = Phase::connecting;
-      out.add({.kind = Action::Kind::connect, .path = m.arm_path, .number = c_.paths[m.arm_path].number});
+      out.add({.kind = Action::Kind::connect,
+               .path = m.arm_path,
+               .number = c_.paths[m.arm_path].number});
     }
-    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
+    c_.answer(m, out);
   }
 
   /// The failback policy's time has come: try to bring a path up. One at a time.
@@ -120,7 +113,8 @@ class Receiver {
     out.add({.kind = Action::Kind::probe, .path = q, .number = number});
   }
 
-  constexpr void on_probed(PathId q, std::uint16_t number, bool ok, Positions at, Actions& out) noexcept {
+  constexpr void on_probed(PathId q, std::uint16_t number, bool ok, Positions at,
+                           Actions& out) noexcept {
     PathState& p = c_.paths[q];
     if (p.phase != Phase::probing || number != p.number) return;
     if (!ok) return lose(q, Cause::stall, out);
@@ -130,7 +124,9 @@ class Receiver {
 
   /// The failback policy trusts `q` again: move to it with nothing resent.
   constexpr void on_return(PathId q, Actions& out) noexcept {
-    if (c_.ending != Ending::no || mode_ != Mode::running || !adopted_ || !c_.is_up(q) || q >= c_.path) return;
+    if (c_.ending != Ending::no || mode_ != Mode::running || !adopted_ || !c_.is_up(q) ||
+        q >= c_.path)
+      return;
     ++c_.drain;
     mode_ = Mode::draining;
     out.add({.kind = Action::Kind::send});
@@ -151,16 +147,16 @@ class Receiver {
 
   /// The peer did not speak in time at the end: end without it. Waits for no fence either.
   constexpr void on_linger_deadline(Actions& out) noexcept {
-    if (c_.ending != Ending::no) finish(out);
+    if (c_.ending != Ending::no) finish(false, out);
   }
 
   /// True while something must be repeated until its effect is seen.
   [[nodiscard]] constexpr bool awaiting() const noexcept {
-    if (c_.ending == Ending::asked) return true;
-    if (c_.ending != Ending::no) return false;
+    if (c_.ending != Ending::no) return c_.end_awaits();
     if (!adopted_ || mode_ == Mode::draining || c_.peer_must_learn()) return true;
     PathId const q = arming();
-    return q != no_path && (c_.paths[q].phase == Phase::offered || c_.paths[q].phase == Phase::probing);
+    return q != no_path &&
+           (c_.paths[q].phase == Phase::offered || c_.paths[q].phase == Phase::probing);
   }
 
   /// The current state as a message; counts up the sequence number.
@@ -168,11 +164,11 @@ class Receiver {
     Message m = c_.snapshot(awaiting());
     m.position = at.done;
     m.tail = at.tail;
-    m.kind = c_.ending != Ending::no     ? c_.end_kind
-             : mode_ == Mode::deciding   ? Kind::decide
-             : mode_ == Mode::stranded   ? Kind::strand
-             : mode_ == Mode::draining   ? Kind::drain
-                                         : Kind::state;
+    m.kind = c_.ending != Ending::no   ? c_.end_kind
+             : mode_ == Mode::deciding ? Kind::decide
+             : mode_ == Mode::stranded ? Kind::strand
+             : mode_ == Mode::draining ? Kind::drain
+                                       : Kind::state;
     PathId const q = arming();
     if (q != no_path && c_.paths[q].phase == Phase::offered) {
       m.arm_path = q;
@@ -193,8 +189,12 @@ class Receiver {
   [[nodiscard]] constexpr bool may_post() const noexcept {
     return (mode_ == Mode::running || mode_ == Mode::draining) && c_.ending == Ending::no;
   }
-  [[nodiscard]] constexpr bool has_usable_path() const noexcept { return mode_ == Mode::running || mode_ == Mode::draining; }
+  [[nodiscard]] constexpr bool has_usable_path() const noexcept {
+    return mode_ == Mode::running || mode_ == Mode::draining;
+  }
   [[nodiscard]] constexpr bool adopted() const noexcept { return adopted_; }
+  /// At the end: what the sender has completed, as last heard.
+  [[nodiscard]] constexpr Step peer_completed() const noexcept { return completed_; }
   [[nodiscard]] constexpr Common const& common() const noexcept { return c_; }
 
   friend constexpr bool operator==(Receiver const&, Receiver const&) = default;
@@ -214,7 +214,8 @@ class Receiver {
   /// Both ends are in this epoch; when its path works, the outage before it is over.
   constexpr void adopt(bool works) noexcept {
     adopted_ = true;
-    if (works && mode_ == Mode::running && c_.ending == Ending::no) c_.cause = c_.first_cause = Cause::none;
+    if (works && mode_ == Mode::running && c_.ending == Ending::no)
+      c_.cause = c_.first_cause = Cause::none;
   }
 
   constexpr void armed(PathId q, Positions at, Actions& out) noexcept {
@@ -240,7 +241,8 @@ class Receiver {
     out.add({.kind = Action::Kind::send});
   }
 
-  /// The sender cannot go on. A cause of this end, if there is one already, goes before the sender's.
+  /// The sender cannot go on. A cause of this end, if there is one already, goes before the
+  /// sender's.
   constexpr void on_peer_fatal(Message const& m, Actions& out) noexcept {
     if (c_.ending == Ending::no) return c_.end(Ending::asked, Kind::abort, m.cause, out);
     if (c_.end_kind != Kind::abort) {  // Closing, which tells less.
@@ -248,38 +250,41 @@ class Receiver {
       c_.end_kind = Kind::abort;
       c_.cause = m.cause;
     }
-    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
+    c_.answer(m, out);
   }
 
   /// The sender ends it, or answers our end.
   constexpr void on_end(Message const& m, Positions at, Actions& out) noexcept {
-    bool const behind = m.kind == Kind::closing && newer(m.tail, at.done);
+    completed_ = m.tail;
+    c_.peer_final = m.quiet != 0;
+    // What it has completed is in our CQ or being flushed, while the path works: it repeats.
+    bool const wait =
+        m.kind == Kind::closing && newer(completed_, at.done) && mode_ != Mode::stranded;
     if (c_.ending != Ending::no) {
       c_.ending = Ending::settled;
     } else if (m.kind == Kind::abort) {
       c_.end(Ending::settled, Kind::abort, m.cause, out);
-    } else if (behind && mode_ == Mode::stranded) {
-      c_.end(Ending::settled, Kind::abort, Cause::position_behind, out);
-    } else if (!behind) {
+    } else if (!wait) {
       c_.end(Ending::settled, Kind::closed, Cause::peer_closed, out);
-    }  // Else what the sender has completed is in our CQ or being flushed: the sender repeats.
-    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
-    settle(out);
+    }
+    c_.answer(m, out);
+    settle(at, out);
   }
 
-  constexpr void settle(Actions& out) noexcept {
-    if (c_.ending == Ending::settled && c_.all_quiet()) finish(out);
+  constexpr void settle(Positions at, Actions& out) noexcept {
+    if (c_.can_finish()) finish(newer(completed_, at.done), out);
   }
 
-  constexpr void finish(Actions& out) noexcept {
+  constexpr void finish(bool behind, Actions& out) noexcept {
     if (c_.ending == Ending::over) return;
-    c_.ending = Ending::over;
+    c_.end_over(behind);
     out.add({.kind = Action::Kind::finish, .cause = c_.cause});
   }
 
   Common c_;
   Mode mode_ = Mode::running;
   bool adopted_ = true;  ///< The sender is known to be in this epoch.
+  Step completed_ = 0;   ///< At the end: what the sender has completed, as last heard.
 };
 
 }  // namespace vccl::sync::receiver_decides

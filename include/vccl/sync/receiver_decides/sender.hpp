@@ -24,7 +24,8 @@ class Sender {
   struct Switch {
     bool known = false;
     PathId path = 0;
-    std::uint16_t number = 0;  ///< The path's re-arm number in this epoch; 0 when it was left again.
+    std::uint16_t number =
+        0;  ///< The path's re-arm number in this epoch; 0 when it was left again.
     Epoch epoch = 0;
     Step position = 0;
     friend constexpr bool operator==(Switch const&, Switch const&) = default;
@@ -45,39 +46,35 @@ class Sender {
 
   /// Something failed that would hit every path: end the connection at both ends. The receiver has
   /// the last word on the cause, so that both ends report the same.
-  constexpr void on_fatal(Cause why, Actions& out) noexcept { c_.end(Ending::asked, Kind::fatal, why, out); }
+  constexpr void on_fatal(Cause why, Actions& out) noexcept {
+    c_.end(Ending::asked, Kind::fatal, why, out);
+  }
 
   /// close() was called and nothing is outstanding any more (or it lingered long enough).
-  constexpr void on_close(Actions& out) noexcept { c_.end(Ending::asked, Kind::closing, Cause::closed, out); }
+  constexpr void on_close(Actions& out) noexcept {
+    c_.end(Ending::asked, Kind::closing, Cause::closed, out);
+  }
 
   /// A fence is done. `at.done`: position below which sends are completed.
-  constexpr void on_fenced(PathId q, std::uint16_t number, bool ok, Positions at, Actions& out) noexcept {
-    PathState& p = c_.paths[q];
-    if (p.phase != Phase::fencing || number != p.number) return;
-    p.phase = Phase::down;
-    if (!ok) {
-      c_.fence_failed = true;
-      c_.end(Ending::asked, Kind::fatal, Cause::fence_failed, out);
-    }
-    if (c_.ending != Ending::no) return settle(out);
+  constexpr void on_fenced(PathId q, std::uint16_t number, bool ok, Positions at,
+                           Actions& out) noexcept {
+    if (!c_.fenced(q, number, ok, Kind::fatal, out)) return;
+    if (c_.ending != Ending::no) return settle(at, out);
     if (q == c_.path) {
       quiet_ = true;
       if (next_.known) complete_switch(at, out);
     }
-    if (p.wanted != 0 && c_.ending == Ending::no) prepare(q, out);
+    if (c_.paths[q].wanted != 0 && c_.ending == Ending::no) prepare(q, out);
   }
 
   /// A message of the receiver; `via`: the path it came on, no_path for out of band.
   constexpr void on_message(Message const& m, PathId via, Positions at, Actions& out) noexcept {
-    if (c_.ending == Ending::over) {  // The peer may have missed our last word.
-      if (m.session == c_.session && m.asks != 0) out.add({.kind = Action::Kind::answer});
-      return;
-    }
+    if (c_.is_over(m, out)) return;
     if (c_.take(m)) {
       position_ = m.position;
-      if (m.kind == Kind::abort || m.kind == Kind::closing || m.kind == Kind::closed) return on_end(m, out);
+      if (is_end(m.kind)) return on_end(m, at, out);
       if (c_.ending == Ending::no) follow(m, at, out);
-      if (m.asks != 0) out.add({.kind = Action::Kind::answer});
+      c_.answer(m, out);
     }
     if (m.session == c_.session && c_.ending == Ending::no) answer_probe(m, via, out);
   }
@@ -126,12 +123,12 @@ class Sender {
 
   /// The peer did not speak in time at the end: end without it. Waits for no fence either.
   constexpr void on_linger_deadline(Actions& out) noexcept {
-    if (c_.ending != Ending::no) finish(out);
+    if (c_.ending != Ending::no) finish(false, out);
   }
 
   /// True while something must be repeated until its effect is seen.
   [[nodiscard]] constexpr bool awaiting() const noexcept {
-    if (c_.ending != Ending::no) return c_.ending == Ending::asked || (c_.ending == Ending::settled && !final_position_);
+    if (c_.ending != Ending::no) return c_.end_awaits();
     if (mode_ == Mode::suspended || mode_ == Mode::drained || c_.peer_must_learn()) return true;
     for (PathId q = 0; q < c_.count; ++q) {
       if (c_.paths[q].phase == Phase::probing) return true;
@@ -144,10 +141,10 @@ class Sender {
     Message m = c_.snapshot(awaiting());
     m.position = at.tail;
     m.tail = at.done;
-    m.kind = c_.ending != Ending::no        ? c_.end_kind
-             : mode_ == Mode::suspended     ? Kind::suspect
-             : mode_ == Mode::drained       ? Kind::drained
-                                            : Kind::state;
+    m.kind = c_.ending != Ending::no    ? c_.end_kind
+             : mode_ == Mode::suspended ? Kind::suspect
+             : mode_ == Mode::drained   ? Kind::drained
+                                        : Kind::state;
     for (PathId q = 0; q < c_.count; ++q) {
       if (c_.paths[q].phase == Phase::probing) {
         m.arm_path = q;
@@ -158,13 +155,15 @@ class Sender {
   }
 
   [[nodiscard]] constexpr Mode mode() const noexcept { return mode_; }
-  /// Nothing of the current epoch can be sent, or read from a source buffer, any more.
+  /// Nothing of the current epoch can be sent, or read from a source buffer, any more: its path is
+  /// quiet, or was not there to be used.
   [[nodiscard]] constexpr bool quiet() const noexcept { return quiet_; }
   [[nodiscard]] constexpr Switch const& next() const noexcept { return next_; }
-  /// What the receiver has, as last heard; the last word on it when the second is true.
+  /// What the receiver has, as last heard.
   [[nodiscard]] constexpr Step peer_position() const noexcept { return position_; }
-  [[nodiscard]] constexpr bool peer_position_is_final() const noexcept { return final_position_; }
-  [[nodiscard]] constexpr bool may_post() const noexcept { return mode_ == Mode::running && c_.ending == Ending::no; }
+  [[nodiscard]] constexpr bool may_post() const noexcept {
+    return mode_ == Mode::running && c_.ending == Ending::no;
+  }
   [[nodiscard]] constexpr bool has_usable_path() const noexcept { return mode_ != Mode::suspended; }
   [[nodiscard]] constexpr Common const& common() const noexcept { return c_; }
 
@@ -184,27 +183,25 @@ class Sender {
 
   /// The receiver goes on; what it says may be a SWITCH, paths that it left, a drain, an offer.
   constexpr void follow(Message const& m, Positions at, Actions& out) noexcept {
-    bool const left = m.kind == Kind::decide || m.kind == Kind::strand;  // The receiver is not on its path any more.
-    if (newer(m.epoch, next_.known ? next_.epoch : c_.epoch)) {
-      std::uint16_t const number = left || m.path >= c_.count ? std::uint16_t{0} : m.numbers[m.path];
-      next_ = {.known = true, .path = m.path, .number = number, .epoch = m.epoch, .position = m.position};
+    if (m.path < c_.count && newer(m.epoch, next_.known ? next_.epoch : c_.epoch)) {
+      bool const left = m.kind == Kind::decide || m.kind == Kind::strand;
+      next_ = {true, m.path, left ? std::uint16_t{0} : m.numbers[m.path], m.epoch, m.position};
       bool const planned = mode_ == Mode::drained && m.drain == c_.drain;
       if (!planned && !quiet_) lose(c_.path, Cause::peer_report, out);
       if (planned || quiet_) complete_switch(at, out);
       if (c_.ending != Ending::no) return;
     }
-    if (left && m.epoch == c_.epoch && !quiet_) {
-      lose(c_.path, Cause::peer_report, out);
-    }
     for (PathId q = 0; q < c_.count; ++q) {
       if (c_.peer_has_lost(q)) lose(q, Cause::peer_report, out);
     }
-    if (m.kind == Kind::drain && m.epoch == c_.epoch && mode_ == Mode::running && m.drain != c_.drain) {
+    if (m.kind == Kind::drain && m.epoch == c_.epoch && mode_ == Mode::running &&
+        m.drain != c_.drain) {
       c_.drain = m.drain;
       mode_ = Mode::draining;
       out.add({.kind = Action::Kind::drain});
     }
-    if (m.arm == Arm::offer && m.arm_path < c_.count) on_offer(m.arm_path, m.numbers[m.arm_path], out);
+    if (m.arm == Arm::offer && m.arm_path < c_.count)
+      on_offer(m.arm_path, m.numbers[m.arm_path], out);
   }
 
   /// A newer number is an offer for a path that is lost here by now.
@@ -240,7 +237,10 @@ class Sender {
     if (newer(at.done, to.position)) return on_fatal(Cause::position_behind, out);
     c_.epoch = to.epoch;
     c_.path = to.path;
-    out.add({.kind = Action::Kind::switch_to, .path = to.path, .epoch = to.epoch, .position = to.position});
+    out.add({.kind = Action::Kind::switch_to,
+             .path = to.path,
+             .epoch = to.epoch,
+             .position = to.position});
     // A path that was left and armed again since is not the one that this epoch was for.
     quiet_ = !c_.is_up(c_.path) || to.number != c_.paths[c_.path].number;
     if (quiet_) {
@@ -255,11 +255,12 @@ class Sender {
   }
 
   /// The receiver ends it, or answers our end. It has the last word on the cause.
-  constexpr void on_end(Message const& m, Actions& out) noexcept {
+  constexpr void on_end(Message const& m, Positions at, Actions& out) noexcept {
     bool const aborted = m.kind == Kind::abort;
     bool const counts = aborted || c_.end_kind != Kind::fatal;  // To fatal the answer is abort.
     if (c_.ending == Ending::no) {
-      c_.end(Ending::settled, aborted ? Kind::abort : Kind::closed, aborted ? m.cause : Cause::peer_closed, out);
+      c_.end(Ending::settled, aborted ? Kind::abort : Kind::closed,
+             aborted ? m.cause : Cause::peer_closed, out);
     } else if (aborted) {
       c_.cause = m.cause;
       c_.end_kind = Kind::abort;
@@ -268,26 +269,27 @@ class Sender {
       c_.ending = Ending::settled;
       out.add({.kind = Action::Kind::send});
     }
-    final_position_ = m.quiet != 0;
-    if (m.asks != 0) out.add({.kind = Action::Kind::answer});
-    settle(out);
+    c_.peer_final = m.quiet != 0;
+    c_.answer(m, out);
+    settle(at, out);
   }
 
-  constexpr void settle(Actions& out) noexcept {
-    if (c_.ending == Ending::settled && final_position_ && c_.all_quiet()) finish(out);
+  constexpr void settle(Positions at, Actions& out) noexcept {
+    if (c_.can_finish()) finish(newer(at.done, position_), out);
   }
 
-  constexpr void finish(Actions& out) noexcept {
+  constexpr void finish(bool behind, Actions& out) noexcept {
     if (c_.ending == Ending::over) return;
-    c_.ending = Ending::over;
-    if (c_.end_kind == Kind::fatal) c_.end_kind = Kind::abort;  // It got no verdict: this is it.
-    out.add({.kind = Action::Kind::finish, .cause = c_.cause, .final_position = final_position_, .position = position_});
+    c_.end_over(behind);
+    out.add({.kind = Action::Kind::finish,
+             .cause = c_.cause,
+             .final_position = c_.peer_final,
+             .position = position_});
   }
 
   Common c_;
   Mode mode_ = Mode::running;
-  bool quiet_ = false;  ///< Nothing of this epoch can touch memory, or be released too early, any more.
-  bool final_position_ = false;
+  bool quiet_ = false;  ///< See quiet().
   Switch next_{};
   Step position_ = 0;  ///< The receiver's, as last heard.
 };

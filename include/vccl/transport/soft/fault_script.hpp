@@ -22,10 +22,15 @@ namespace vccl::soft {
 class ScriptError : public std::exception {
  public:
   ScriptError(std::size_t line, std::string_view word, std::string_view expected)
-      : line_{line}, text_{"line " + std::to_string(line) + ": "} {
-    text_ += word.empty() ? "the line ends" : "'" + std::string{word} + "'";
-    text_ += ", expected ";
-    text_ += expected;
+      : line_{line}, text_{"line "} {
+    // By appending: GCC 12 warns of operator+ with a literal in front (its bug 105651).
+    text_.append(std::to_string(line)).append(": ");
+    if (word.empty()) {
+      text_.append("the line ends");
+    } else {
+      text_.append("'").append(word).append("'");
+    }
+    text_.append(", expected ").append(expected);
   }
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
