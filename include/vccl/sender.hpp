@@ -121,10 +121,17 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     });
   }
 
+  void finish_step() noexcept {
+    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
+      Errc const e = queue_.finish_step(path, this->active(), this->epoch_);
+      return e == Errc::ok || e == Errc::would_block ? path.flush() : e;
+    }));
+  }
+
   /// Stops at a step boundary and waits for what is on the wire.
   void drain() noexcept {
     if (!queue_.at_step_boundary()) {
-      pump();
+      finish_step();
     } else if (queue_.all_released()) {
       this->failover_.on_drained(*this);
       this->refresh();

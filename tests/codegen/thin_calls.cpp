@@ -34,11 +34,12 @@ struct InlineLane : archetype::Transport {
   std::array<Completion, 64> completions{};
 };
 
-/// Owns its lane where a Connection's ends do: behind the pointer to the memory of the records.
+/// Owns its lane where a Connection's ends do: behind the pointer to the memory of the records, on
+/// a cache line of its own.
 template <class Lane>
 struct HandWritten {
   void* records;
-  Lane lane;
+  alignas(64) Lane lane;
 };
 
 template <class Lane>

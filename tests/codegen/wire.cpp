@@ -126,7 +126,7 @@ Errc Lane::post(WorkRequest const& w) noexcept {
   if (notifies) {
     peer->complete({.id = q.receives[q.head++ % receive_depth],
                     .kind = Completion::Kind::received_with_immediate,
-                    .immediate = w.kind == WorkRequest::Kind::write_with_immediate ? w.immediate : 0,
+                    .immediate = w.immediate,
                     .bytes = static_cast<std::uint32_t>(w.length)});
   }
   if (w.signaled) complete({.id = w.id});

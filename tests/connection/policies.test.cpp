@@ -153,6 +153,26 @@ TEST_CASE("an outage shorter than the hold causes no switch, and nothing is sent
   CHECK(w.problems() == "");
 }
 
+TEST_CASE("a planned return stops at the end of a step, however much is queued behind it") {
+  for (std::uint64_t const max_message : {4096ull, 1ull << 30}) {
+    World w{{.fabric = {
+                 .latency = 5_us, .bytes_per_second = 1'000'000'000, .max_message = max_message}}};
+    REQUIRE(w.settle());
+    Load load = Load::uniform(8000, 200'000);
+    load.depth = 64;
+    load.ahead = 120;
+    w.load(load);
+    w.inject("at 10ms link host0.port0 down for 60ms");
+    CHECK(w.until([&] { return w.sender().counters.failbacks == 1; }, 3_s));
+    CHECK(!w.finished());
+    CHECK(w.run());
+    CHECK(w.fired(soft::Action::link_down) == 1);
+    CHECK(w.sender().counters.failovers == 1);
+    CHECK(w.sender().counters.resent_steps <= 64);
+    CHECK(w.problems() == "");
+  }
+}
+
 TEST_CASE("a primary that came back slower than the backup is not returned to") {
   for (int slower = -1; slower < 2; ++slower) {  // neither end, the sender's, the receiver's
     World w{{.fabric = {.bytes_per_second = 1'000'000'000}}};

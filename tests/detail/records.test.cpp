@@ -62,7 +62,7 @@ ControlFrame sample(std::uint32_t sequence, std::uint64_t lanes) {
   f.message.position = 1234567890123;
   f.message.epoch = 9;
   f.lanes = lanes;
-  for (std::size_t l = 0; l < lanes; ++l) {
+  for (std::size_t l = 0; l < lanes && l < max_lanes; ++l) {
     f.addresses[l].gid[3] = static_cast<std::uint8_t>(l + sequence);
     f.addresses[l].qp_numbers[1] = 0xabcdefu + static_cast<std::uint32_t>(l);
   }

@@ -89,7 +89,10 @@ World::World(Start const& start) {
   ends->connect(start.sender, ends->handle());
 }
 
-World::~World() = default;
+World::~World() {
+  if (!fabric_->config().virtual_time) return;  // The service threads may be looking at them.
+  for (auto& host : hosts) host->hooks = {};    // What they refer to may be gone already.
+}
 
 Time World::now() const { return fabric_->now(); }
 

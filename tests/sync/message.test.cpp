@@ -53,6 +53,15 @@ TEST_CASE("actions beyond the room are left out and nothing is overwritten") {
   CHECK(out.count == Actions::capacity);
 }
 
+TEST_CASE("abort, closing and closed end a connection; fatal waits for a verdict first") {
+  for (sync::Kind k : {sync::Kind::abort, sync::Kind::closing, sync::Kind::closed}) {
+    CHECK(sync::is_end(k));
+  }
+  for (sync::Kind k : {sync::Kind::state, sync::Kind::suspect, sync::Kind::fatal}) {
+    CHECK_FALSE(sync::is_end(k));
+  }
+}
+
 TEST_CASE("serial numbers compare across their wrap") {
   CHECK(newer(std::uint16_t{1}, std::uint16_t{0xffff}));
   CHECK_FALSE(newer(std::uint16_t{0xffff}, std::uint16_t{1}));

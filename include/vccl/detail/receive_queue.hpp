@@ -93,10 +93,9 @@ class ReceiveQueue {
   [[gnu::always_inline]] Errc on_notify(P& path, Epoch epoch, std::uint32_t immediate) noexcept {
     Notify const n = unpack(immediate);
     if (n.epoch != static_cast<std::uint8_t>(epoch)) return Errc::failed;
-    Step const s =
-        received_ + static_cast<std::uint16_t>(n.step - static_cast<std::uint16_t>(received_));
-    if (s - received_ >= announced_ - received_ || n.part >= path.queue_count())
-      return Errc::failed;
+    auto const ahead = static_cast<std::uint16_t>(n.step - static_cast<std::uint16_t>(received_));
+    if (ahead >= announced_ - received_ || n.part >= path.queue_count()) return Errc::failed;
+    Step const s = received_ + ahead;
     Slot& st = steps_[s % window];
     if ((st.arrived >> n.part & 1) != 0) return Errc::failed;
     st.arrived = static_cast<std::uint16_t>(st.arrived | 1u << n.part);

@@ -141,6 +141,17 @@ struct CtsSlot {
   alignas(64) std::array<CtsElement, max_receives> elements;
 };
 
+/// What the newest CTS of an epoch confirms, from step `s` on; `otherwise` when there is none.
+[[nodiscard]] inline Step newest_confirmed(std::array<CtsSlot, window> const& ring, Step s,
+                                           Epoch epoch, Step otherwise) noexcept {
+  CtsElement cts;
+  for (std::size_t n = 0; n < window; ++n, ++s) {
+    if (!read_cts(ring[s % window].elements[0], s, 0, epoch, cts)) break;
+    otherwise = cts.confirmed;
+  }
+  return otherwise;
+}
+
 // ---- Sizes: what the sender really sent, where it is not what was posted
 
 struct SizeElement {
@@ -163,6 +174,21 @@ struct SizeSlot {
 };
 [[nodiscard]] constexpr std::size_t size_elements(std::size_t count) noexcept {
   return count > SizeElement::per_element ? 2 : 1;
+}
+
+/// Writes a size record: `head` in every element, and `size_of(receive)` for each receive. Returns
+/// the bytes to send.
+template <class SizeOf>
+std::size_t write_size_record(SizeSlot& to, SizeElement const& head, SizeOf size_of) noexcept {
+  std::size_t const n = size_elements(head.count);
+  for (std::size_t i = 0; i < n; ++i) {
+    SizeElement e = head;
+    for (std::size_t k = 0, r = i * e.per_element; k < e.per_element && r < e.count; ++k, ++r)
+      e.sizes[k] = size_of(r);
+    e.check = check_of(e);
+    store_record(&to.elements[i], e);
+  }
+  return n * sizeof(SizeElement);
 }
 
 // ---- Control: the latest state of an end

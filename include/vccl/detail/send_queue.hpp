@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// The sender's data: posted sends, their meeting with CTS, the steps on the wire, what may be
-/// released.
+/// The sender's data: posted sends, their meeting with CTS, the steps on the wire, their release.
 
 #include <vccl/detail/path.hpp>
 #include <vccl/detail/send_requests.hpp>
@@ -49,6 +48,15 @@ class SendQueue {
     return Errc::ok;
   }
 
+  /// Writes the rest of the step that it has begun, and no other.
+  template <class P>
+  Errc finish_step(P& path, PathId id, Epoch epoch) noexcept {
+    Errc const e = write(path, id, epoch);
+    if (e == Errc::ok) ++next_;
+    known_ = e != Errc::ok;
+    return e;
+  }
+
   /// A signaled part of a step is acknowledged. What belongs to no step under way is ignored.
   [[gnu::always_inline]] void on_acknowledged(std::uint32_t step32) noexcept {
     if (step32 - static_cast<std::uint32_t>(done_) < window) on_known_acknowledged(step32);
@@ -78,13 +86,7 @@ class SendQueue {
   /// The newest CTS confirms most, although nothing is queued to answer it.
   template <class P>
   void look_for_confirmation(P& path, Epoch epoch) noexcept {
-    Step newest = confirmed_;
-    CtsElement cts;
-    for (Step s = next_; s - done_ < 2 * window; ++s) {
-      if (!read_cts(path.block().cts[s % window].elements[0], s, 0, epoch, cts)) break;
-      newest = cts.confirmed;
-    }
-    on_confirmed(newest);
+    on_confirmed(newest_confirmed(path.block().cts, next_, epoch, confirmed_));
   }
 
   /// Completes steps below `position`, and goes on sending at `resume`.
@@ -108,9 +110,7 @@ class SendQueue {
     while (done_ != matched_) complete(error, newer(written, done_) ? sent : Delivered::no);
     Slot& partial = steps_[matched_ % window];
     for (std::size_t r = 0; r < max_receives; ++r) {
-      if ((partial.filled >> r & 1) != 0) {
-        requests_.end(partial.requests[r], error, Delivered::no);
-      }
+      if ((partial.filled >> r & 1) != 0) requests_.end(partial.requests[r], error, Delivered::no);
     }
     partial.filled = 0;
     requests_.end_queued(error);
@@ -298,23 +298,14 @@ class SendQueue {
                                      typename P::Queue& queue) noexcept {
     if (cursor_.sized) return Errc::ok;
     SizeSlot& out = path.block().sizes[next_ % window];
-    std::size_t const n = size_elements(st.count);
-    for (std::size_t i = 0; i < n; ++i) {
-      SizeElement e;
-      e.step = next_;
-      e.epoch = epoch;
-      e.parts = st.parts;
-      e.count = st.count;
-      e.too_long = st.too_long;
-      for (std::size_t k = 0;
-           k < SizeElement::per_element && i * SizeElement::per_element + k < st.count; ++k) {
-        e.sizes[k] = requests_[st.requests[i * SizeElement::per_element + k]].from.length;
-      }
-      e.check = check_of(e);
-      store_record(&out.elements[i], e);
-    }
-    Errc const e =
-        path.post_record(queue, &out, n * sizeof(SizeElement), Work::chunk, next_, false);
+    SizeElement const head{.step = next_,
+                           .epoch = epoch,
+                           .parts = st.parts,
+                           .count = st.count,
+                           .too_long = st.too_long};
+    std::size_t const bytes = write_size_record(
+        out, head, [&](std::size_t r) { return requests_[st.requests[r]].from.length; });
+    Errc const e = path.post_record(queue, &out, bytes, Work::chunk, next_, false);
     cursor_.sized = e == Errc::ok;
     return e;
   }
@@ -334,9 +325,8 @@ class SendQueue {
     return wr;
   }
 
-  [[nodiscard]] std::uint32_t notify(Epoch epoch, std::uint8_t part, bool exact) const noexcept {
-    return pack(
-        Notify{static_cast<std::uint8_t>(epoch), static_cast<std::uint16_t>(next_), part, exact});
+  [[nodiscard]] std::uint32_t notify(Epoch e, std::uint8_t part, bool exact) const noexcept {
+    return pack({static_cast<std::uint8_t>(e), static_cast<std::uint16_t>(next_), part, exact});
   }
 
   void begin(Slot& st, std::uint8_t parts, std::uint64_t bytes) noexcept {
@@ -379,14 +369,11 @@ class SendQueue {
   /// Ends the step at done_.
   [[gnu::always_inline]] void complete(Errc error, Delivered delivered) noexcept {
     Slot& st = steps_[done_ % window];
-    std::uint8_t const count = st.count;
-    if (count == 1 && st.too_long == 0) [[likely]] {
+    if (st.count == 1 && st.too_long == 0) [[likely]] {
       requests_.end(st.requests[0], error, delivered);
-    } else if (st.too_long == 0 || error != Errc::ok) {
-      for (std::uint8_t r = 0; r < count; ++r) requests_.end(st.requests[r], error, delivered);
     } else {
-      for (std::uint8_t r = 0; r < count; ++r) {
-        bool const too_long = (st.too_long >> r & 1) != 0;
+      for (std::uint8_t r = 0; r < st.count; ++r) {
+        bool const too_long = error == Errc::ok && (st.too_long >> r & 1) != 0;
         requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
                       too_long ? Delivered::no : delivered);
       }

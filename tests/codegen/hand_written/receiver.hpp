@@ -176,7 +176,8 @@ class Receiver : public End {
     st.flushing = 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
       Memory const& m = st.ops[r].into;
-      if (m.kind != MemoryKind::device || st.sizes[r] == 0) continue;
+      bool const written = st.sizes[r] != 0 && (st.too_long >> r & 1) == 0;
+      if (m.kind != MemoryKind::device || !written) continue;
       if (lane_.post_flush_read(m, (*m.keys)[0][0], id(Work::flush, 0, 0, s)) != Errc::ok)
         return false;
       ++st.flushing;

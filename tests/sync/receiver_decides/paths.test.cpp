@@ -141,6 +141,63 @@ TEST_CASE(
   CHECK(c.sequence == 1);
 }
 
+TEST_CASE("a fence that is done makes its path quiet; one that failed ends the connection") {
+  Common c{Start{.number = 3}};
+  Actions out;
+  c.lose(0, Cause::stall, out);
+  CHECK_FALSE(c.fenced(0, 2, true, Kind::abort, out));  // Of an earlier attempt.
+  CHECK_FALSE(c.fenced(1, 3, true, Kind::abort, out));  // Nobody asked for it.
+  CHECK(c.fenced(0, 3, true, Kind::abort, out));
+  CHECK(c.paths[0].phase == Phase::down);
+  CHECK_FALSE(c.is_ending());
+  c.lose(1, Cause::stall, out);
+  CHECK(c.fenced(1, 3, false, Kind::abort, out));
+  CHECK(c.fence_failed);
+  CHECK(c.cause == Cause::fence_failed);
+  CHECK(c.end_kind == Kind::abort);
+}
+
+TEST_CASE("an end can finish when the peer ends too, both are quiet, and each knows that") {
+  Common c{Start{.paths = 1, .up = 0b1}};
+  Actions out;
+  c.end(Ending::asked, Kind::closing, Cause::closed, out);
+  CHECK(c.end_awaits());
+  c.ending = Ending::settled;
+  CHECK(c.end_awaits());
+  CHECK(c.fenced(0, 1, true, Kind::abort, out));
+  CHECK_FALSE(c.can_finish());
+  c.peer_final = true;
+  CHECK_FALSE(c.end_awaits());
+  CHECK(c.can_finish());
+}
+
+TEST_CASE("a close that leaves the receiver behind is an error; an abort is one already") {
+  for (Kind kind : {Kind::closing, Kind::closed, Kind::abort}) {
+    Common c{Start{}};
+    Actions out;
+    c.end(Ending::settled, kind, Cause::closed, out);
+    c.end_over(true);
+    CHECK(c.cause == (kind == Kind::abort ? Cause::closed : Cause::position_behind));
+  }
+}
+
+TEST_CASE("after the end a question of the same session is answered, and nothing else") {
+  Common c{Start{.session = 3}};
+  Actions out;
+  Message m;
+  m.session = 3;
+  m.asks = 1;
+  CHECK_FALSE(c.is_over(m, out));
+  c.ending = Ending::over;
+  CHECK(c.is_over(m, out));
+  REQUIRE(out.count == 1);
+  CHECK(out.begin()->kind == Action::Kind::answer);
+  out = {};
+  m.session = 4;
+  CHECK(c.is_over(m, out));
+  CHECK(out.count == 0);
+}
+
 TEST_CASE("the state is a plain value without pointers") {
   CHECK(std::is_trivially_copyable_v<Common>);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// What both machines of ReceiverDecides keep: the phase of each path, the peer's last word, how it
-/// ends.
+/// What both machines of ReceiverDecides keep: each path's phase, the peer's last word, the end.
 
 #include <vccl/sync/message.hpp>
 
@@ -24,8 +23,7 @@ enum class Phase : std::uint8_t {
 
 struct PathState {
   std::uint16_t number = 0;  ///< Re-arm number: what was said under another one is inert.
-  std::uint16_t wanted =
-      0;  ///< Sender: number to arm under once the path is quiet. 0, which is no number: none.
+  std::uint16_t wanted = 0;  ///< Sender: number to arm under once the path is quiet; 0 is none.
   Phase phase = Phase::down;
   bool probe_asked = false;
   bool probed = false;  ///< Receiver: its own probe came through.
@@ -37,8 +35,7 @@ struct PathState {
 enum class Ending : std::uint8_t {
   no,
   asked,    ///< Fencing everything; the peer has not spoken yet.
-  settled,  ///< The peer ends too. Waits until both ends are quiet, so that both know the last
-            ///< positions.
+  settled,  ///< The peer ends too; waits until both are quiet and know the last positions.
   over,     ///< `finish` was given.
 };
 

@@ -241,8 +241,7 @@ class Receiver {
     out.add({.kind = Action::Kind::send});
   }
 
-  /// The sender cannot go on. A cause of this end, if there is one already, goes before the
-  /// sender's.
+  /// The sender cannot go on. A cause of this end goes before the sender's.
   constexpr void on_peer_fatal(Message const& m, Actions& out) noexcept {
     if (c_.ending == Ending::no) return c_.end(Ending::asked, Kind::abort, m.cause, out);
     if (c_.end_kind != Kind::abort) {  // Closing, which tells less.
