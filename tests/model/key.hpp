@@ -122,8 +122,7 @@ class Key {
       // What the peer said of a path that is up here would have been followed; the rest tells
       // whether it must still learn something.
       if (p.phase != Phase::up) bits_.put(c.peer_says_down(static_cast<PathId>(q)));
-      if (&c == &state_.sender.common() && c.is_lost(static_cast<PathId>(q)))
-        number(q, c.peer_numbers[q]);
+      if (&c == &state_.sender.common() && p.phase != Phase::up) number(q, c.peer_numbers[q]);
       bits_.put(static_cast<unsigned>(p.phase), 3);
       bits_.put(p.probe_asked);
       bits_.put(p.probed);

@@ -3,11 +3,11 @@
 /// @file
 /// No backup path, and several: what may stand in a Connection's second place beside a transport.
 
-#include <concepts>
-#include <type_traits>
-
 #include <vccl/concepts.hpp>
 #include <vccl/fwd.hpp>
+
+#include <concepts>
+#include <type_traits>
 
 namespace vccl {
 
@@ -18,7 +18,8 @@ struct NoBackup {};
 template <class... Transports>
 struct Backups {
   static_assert((Transport<Transports> && ...), "Backups<...> takes transports");
-  static_assert(sizeof...(Transports) >= 1 && sizeof...(Transports) < max_paths, "one to three backups");
+  static_assert(sizeof...(Transports) >= 1 && sizeof...(Transports) < max_paths,
+                "one to three backups");
 };
 
 namespace detail {
@@ -32,7 +33,8 @@ inline constexpr bool is_backups<Backups<Ts...>> = true;
 template <class B>
 concept BackupTransport = std::same_as<B, NoBackup> || detail::is_backups<B> || Transport<B>;
 
-/// A sync policy that can serve these paths: one that agrees on switches where there is something to switch to.
+/// A sync policy that can serve these paths: one that agrees on switches where there is something
+/// to switch to.
 template <class S, class Primary, class Backup>
 concept SyncPolicyFor = SyncPolicy<S> && Transport<Primary> && BackupTransport<Backup> &&
                         (S::arms_backup != std::same_as<Backup, NoBackup>);
