@@ -26,7 +26,7 @@ TEST_CASE("a port that is down at the start, at either end, on either path, is s
       CHECK(w.run());
       w.idle(5_s);
       w.inject("link host" + std::to_string(host) + ".port" + std::to_string(port) + " up");
-      w.idle(20_s);
+      w.idle(15_s);
       CHECK(w.sender().active_path == 0);
       CHECK(w.receiver().active_path == 0);
       CHECK(w.sender().usable_paths == 3);

@@ -260,7 +260,9 @@ TEST_CASE("A5: with one device, its loss ends both ends with one cause by the de
   World w{{.fabric = {.ports_per_card = 1}}};
   REQUIRE(w.settle());
   CHECK(!w.sender().has_backup);
-  w.load(Load::uniform(2000, 1000));
+  Load load = Load::uniform(2000, 1000);
+  load.depth = 4;
+  w.load(load);
   w.inject("after step 500 link host0.port0 down");
   Time const begin = w.now();
   w.run(60_s);
@@ -274,7 +276,9 @@ TEST_CASE("A5: with both ports lost within a millisecond, both ends end with one
   for (char const* backup : {"at 1ms link host0.port1 down", "at 1ms link host1.port1 down"}) {
     World w{{.fabric = {.latency = 1_us}}};
     REQUIRE(w.settle());
-    w.load(Load::uniform(20'000, 1000));
+    Load load = Load::uniform(20'000, 1000);
+    load.depth = 4;
+    w.load(load);
     Time const begin = w.now();
     w.inject(std::string{"at 0.5ms link host0.port0 down\n"} + backup);
     w.run(60_s);
@@ -294,6 +298,7 @@ TEST_CASE("A5: with the backup lost first, and then the primary, while the switc
     World w{{.fabric = {.latency = 1_us}}};
     REQUIRE(w.settle());
     Load load = Load::uniform(2000, 1000);
+    load.depth = 4;
     load.pause = 100_us;
     w.load(load);
     Time const begin = w.now();
