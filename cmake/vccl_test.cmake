@@ -83,7 +83,7 @@ function(vccl_test_folder path)
     set_property(GLOBAL APPEND PROPERTY VCCL_TEST_FILES tests/${path}/${name}.test.cpp)
     vccl_command_test(
       unit ${prefix}.${name} COMMAND ${program} "--source-file=*/${path}/${name}.test.cpp"
-      DEPENDS ${program})
+      DEPENDS ${program} TIMEOUT 400)
   endforeach()
 endfunction()
 
