@@ -31,6 +31,7 @@ void explore(Config const& c) {
               out.closed                                ? "closed"
               : c.depth != 0 && out.violated == nullptr ? "to this depth"
                                                         : "NOT CLOSED");
+  std::fflush(stdout);  // Seen while the next one runs.
   totals.states += out.states;
   if (out.violated != nullptr) {
     ++totals.violations;
@@ -115,12 +116,18 @@ TEST_CASE("large: nothing is violated with more of everything") {
   explore(
       {.name = "an end in every state of 1 fault, 1 repair", .faults = 1, .repairs = 1, .ends = 1});
   explore({.name = "two ends in every state of 1 fault", .faults = 1, .repairs = 0, .ends = 2});
-  explore({.name = "3 paths, 2 faults, 1 repair, to depth 16",
+  explore({.name = "3 paths, 2 faults, 1 repair",
            .paths = 3,
            .faults = 2,
            .repairs = 1,
+           .remembered = 2});
+  explore({.name = "3 paths, 3 steps, 3 faults, 2 repairs, to depth 11",
+           .paths = 3,
+           .steps = 3,
+           .faults = 3,
+           .repairs = 2,
            .remembered = 2,
-           .depth = 16});
+           .depth = 11});
 }
 
 TEST_CASE("each broken rule is caught") {

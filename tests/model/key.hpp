@@ -62,7 +62,7 @@ class Key {
       epoch(s.sender.next().epoch);
       bits_.put(static_cast<unsigned>(s.sender.next().position), 2);
     }
-    if (s.sender.common().ending != Ending::no) {
+    if (config_.ends > 0 || s.sender.common().is_ending()) {  // What the end reports.
       bits_.put(static_cast<unsigned>(s.sender.peer_position()), 2);
     }
     common(s.receiver.common());
