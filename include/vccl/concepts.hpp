@@ -54,6 +54,7 @@ concept CanFlushMemory = requires(T& t, Memory const& m, Keys k, std::uint64_t i
 };
 
 /// Required: `Errc flush()` rings the doorbell for everything posted since the last one.
+/// would_block: some of it was not rung, and goes out with a later flush() or poll().
 template <class T>
 concept CanFlush = requires(T& t) {
   { t.flush() } noexcept -> std::same_as<Errc>;

@@ -122,7 +122,6 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   }
   [[nodiscard]] std::uint64_t progress_mark() const noexcept { return queue_.received(); }
   [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }
-  [[nodiscard]] bool owes() const noexcept { return false; }
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return 0; }
   void on_switch(PathId q, Epoch epoch, Step) noexcept {
     this->active_ = q;

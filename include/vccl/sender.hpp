@@ -156,7 +156,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
                                     Sender>;
 
   [[nodiscard]] sync::Positions positions() const noexcept {
-    return {queue_.done(), queue_.next()};
+    return {queue_.done(), queue_.acknowledged()};
   }
   [[nodiscard]] std::uint64_t progress_mark() const noexcept { return queue_.done(); }
   [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }

@@ -73,7 +73,7 @@ TEST_CASE_TEMPLATE("an end that waits for 200 ms without a sign of life probes i
   }
 }
 
-TEST_CASE("a probe is answered when every lane has answered") {
+TEST_CASE("a probe is answered when every queue has answered") {
   Receiver at;
   at.waiting = true;
   at.path(0).lanes = 2;
@@ -130,6 +130,39 @@ TEST_CASE("an answer on a path that is not in use says nothing of the one that i
 }
 
 // ---- Ports
+
+TEST_CASE("a receiver leaves a path that has lost what the sender's NIC knows to be acknowledged") {
+  Pair p;
+  p.receiver.waiting = true;
+  p.receiver.at = {.done = 3, .tail = 8};
+  p.sender.at = {.done = 3, .tail = 3};
+  p.pass(10'000);
+  CHECK(p.receiver.status().counters.path_faults == 0);  // It only waits for a slow application.
+
+  p.sender.at.tail = 5;
+  p.pass(10'000);
+  CHECK(p.receiver.status().path_causes[0] == Cause::stall);
+  CHECK(p.receiver.status().counters.failovers == 1);
+  REQUIRE(p.sender.switches.size() == 1);
+  CHECK(p.sender.switches[0].position == 3);
+
+  p.sender.at.tail = 3;  // Of the new epoch.
+  p.pass(200);
+  CHECK(p.receiver.status().counters.failovers == 1);
+}
+
+TEST_CASE("what the receiver's NIC hands over late is not lost") {
+  Pair p;
+  p.receiver.waiting = true;
+  p.receiver.at = {.done = 3, .tail = 8};
+  p.sender.at = {.done = 3, .tail = 5};
+  for (int n = 0; n < 10; ++n) {
+    p.pass(1'000);
+    ++p.receiver.at.done;
+    ++p.sender.at.tail;
+  }
+  CHECK(p.receiver.status().counters.path_faults == 0);
+}
 
 TEST_CASE("a port that is down for 50 ms loses its path, whether it is in use or not") {
   for (PathId q : {PathId{0}, PathId{1}}) {

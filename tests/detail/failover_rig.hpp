@@ -40,6 +40,7 @@ struct FakePath {
     probes.clear();
   }
   std::size_t lane_count() const noexcept { return lanes; }
+  std::size_t queue_count() const noexcept { return lanes; }
   Errc describe(std::uint16_t number, std::span<LaneAddress, max_lanes> out) noexcept {
     for (std::size_t l = 0; l < lanes; ++l) {
       out[l].speed_mbps = speed;

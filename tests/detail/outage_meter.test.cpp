@@ -31,6 +31,21 @@ TEST_CASE("the dark time counts from the last new step, not from the last switch
   CHECK(m.update(Time{95}, 4, false, true, 1) == Duration{0});
 }
 
+TEST_CASE("paths that come up and are lost before they carry a step do not end the dark time") {
+  OutageMeter m;
+  static_cast<void>(m.update(Time{5}, 3, true, true, 0));
+  m.stopped(Time{10});
+  CHECK(m.update(Time{10}, 3, true, true, 1) == Duration{0});
+  m.resumed(3, false);
+  CHECK(m.update(Time{50}, 3, true, true, 1) == Duration{0});  // It may be slow.
+  m.stopped(Time{80});
+  CHECK(m.update(Time{80}, 3, true, true, 2) == Duration{70});
+  CHECK(m.update(Time{85}, 3, true, true, 2) == Duration{0});
+  CHECK(m.update(Time{90}, 4, true, true, 2) == Duration{0});  // A step.
+  m.stopped(Time{95});
+  CHECK(m.update(Time{95}, 4, true, true, 0) == Duration{0});
+}
+
 TEST_CASE("an idle end on a usable path is in no outage") {
   OutageMeter m;
   static_cast<void>(m.update(Time{10}, 3, false, true, 0));

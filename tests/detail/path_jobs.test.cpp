@@ -19,6 +19,7 @@ struct ScriptedPath {
   bool accounted_for() const noexcept { return all_in; }
   void forget() noexcept { ++forgets; }
   std::size_t lane_count() const noexcept { return lanes; }
+  std::size_t queue_count() const noexcept { return lanes; }
   Errc describe(std::uint16_t, std::span<LaneAddress, max_lanes> out) noexcept {
     for (std::size_t l = 0; l < lanes; ++l) out[l].speed_mbps = 100;
     return describes;
@@ -127,7 +128,7 @@ TEST_CASE("a fence takes the place of whatever was under way") {
   CHECK(b.step(2).stage == Stage::none);
 }
 
-TEST_CASE("a probe is answered when every lane's is") {
+TEST_CASE("a probe is answered when every queue's is") {
   Bench b;
   b.path.lanes = 2;
   b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);

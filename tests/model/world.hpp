@@ -43,7 +43,7 @@ class World {
   [[nodiscard]] Config const& config() const { return c_; }
 
   // What the drivers tell their machines.
-  static sync::Positions at_sender(State const& s) { return {s.done, s.sent}; }
+  static sync::Positions at_sender(State const& s) { return {s.done, s.acked}; }
   sync::Positions at_receiver(State const& s) const { return {s.received, granted(s)}; }
   [[nodiscard]] std::uint8_t granted(State const& s) const {
     unsigned const end = s.received + unsigned{c_.window};

@@ -60,6 +60,7 @@ struct Switches {
   bool never_return = false;    ///< failback::Never instead of Probed.
   bool per_connection = false;  ///< health::PerConnection instead of PerPort.
   bool rnr_is_path_fault = false;
+  bool blind = false;  ///< No port events, no stalls: only failed completions tell.
 };
 inline Switches switches;
 

@@ -123,6 +123,7 @@ bool World::settle(Duration limit) {
 
 void World::load(Load const& load) {
   load_ = load;
+  loaded_ = now();
   stopped_ = false;
   base_ = steps_.size();
   next_receive_ = next_send_ = oldest_receive_ = oldest_send_ = base_;
@@ -150,10 +151,11 @@ void World::load(Load const& load) {
   }
 }
 
-bool World::finished() const {
-  if (oldest_receive_ != next_receive_ || oldest_send_ != next_send_ || next_piece_ != 0)
-    return false;
-  return stopped_ || (next_receive_ == steps_.size() && next_send_ == steps_.size());
+bool World::finished(End end) const {
+  if (end == End::receiver)
+    return oldest_receive_ == next_receive_ && (stopped_ || next_receive_ == steps_.size());
+  if (oldest_send_ != next_send_ || next_piece_ != 0) return false;
+  return stopped_ || next_send_ == steps_.size();
 }
 
 bool World::run(Duration limit) {
@@ -184,15 +186,24 @@ Result World::wait(End end, Request r, Duration limit) {
   return result;
 }
 
+bool World::present(End end) const {
+  for (Absence const& a : load_.absences) {
+    if (a.end == end && now() >= loaded_ + a.from && now() < loaded_ + a.until) return false;
+  }
+  return true;
+}
+
 bool World::round() {
   bool moved = false;
+  bool const sender_here = present(End::sender);
+  bool const receiver_here = present(End::receiver);
   if (now() >= next_post_) {
-    moved = post_receive();
-    moved = post_sends() || moved;
+    moved = receiver_here && post_receive();
+    moved = (sender_here && post_sends()) || moved;
     if (moved) next_post_ = now() + load_.pause;
   }
-  moved = poll_sends() || moved;
-  return poll_receives() || moved;
+  moved = (sender_here && poll_sends()) || moved;
+  return (receiver_here && poll_receives()) || moved;
 }
 
 bool World::post_receive() {

@@ -32,6 +32,13 @@ struct Piece {
   std::uint64_t receive = 0;
 };
 
+/// A time in which the application of an end does nothing: it neither posts nor polls.
+struct Absence {
+  End end = End::sender;
+  Duration from{};  ///< After load().
+  Duration until{};
+};
+
 /// A workload: pieces per step, at most 8. Piece r of a step has tag r.
 struct Load {
   std::vector<std::vector<Piece>> steps;
@@ -39,6 +46,7 @@ struct Load {
   std::size_t ahead = 0;               ///< Steps under way at the sender; 0: as many.
   MemoryKind kind = MemoryKind::host;  ///< Of the receiver's memory.
   Duration pause{};                    ///< Between posting one step and the next.
+  std::vector<Absence> absences;
 
   static Load uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives = 1);
   /// Sizes by chance up to `bytes`, also empty; sends no longer than their receives.
@@ -84,7 +92,8 @@ class World {
   bool run(Duration limit = 60_s);
   /// One round of posting and polling. True when something moved.
   bool round();
-  [[nodiscard]] bool finished() const;
+  [[nodiscard]] bool finished() const { return finished(End::sender) && finished(End::receiver); }
+  [[nodiscard]] bool finished(End end) const;
   /// Until `steps` of the load are received. False after `limit`.
   bool run_until(std::size_t steps, Duration limit = 60_s);
   void stop_posting() { stopped_ = true; }
@@ -162,10 +171,12 @@ class World {
   void check_received(std::size_t n);
   void check_consumed(Slot& slot);
   void problem(std::size_t step, std::string_view what);
+  [[nodiscard]] bool present(End end) const;
   [[nodiscard]] Slot& source(std::size_t n) { return sources_[(n - base_) % sources_.size()]; }
   [[nodiscard]] Slot& target(std::size_t n) { return targets_[(n - base_) % targets_.size()]; }
 
   Load load_;
+  Time loaded_{};
   std::vector<StepRecord> steps_;
   std::vector<Slot> sources_, targets_;
   std::size_t base_ = 0;  ///< First step of this load.

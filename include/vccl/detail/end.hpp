@@ -84,6 +84,7 @@ class EndBase : public EndCore<Derived, Link, end> {
       if (this->ready_) this->failover_.fill(s);
     }
     s.ended = this->ended_;
+    s.buffers_unsafe = s.buffers_unsafe || this->unsafe_;
     if (this->ended_) s.cause = this->cause_;
     this->self().count(s.counters);
     this->paths_.each([&](auto, auto& path) { s.counters.stale += path.stale(); });

@@ -129,7 +129,7 @@ class EndCore {
         return on_error(q, a.status);
       if constexpr (resilient) {
         if (a.id.work == Work::probe) [[unlikely]]
-          return failover_.on_probe_done(self(), q, path.lane_of(a.id));
+          return failover_.on_probe_done(self(), q, a.id.queue);
       }
       self().on_arrival(path, q, a);
     });
@@ -265,9 +265,9 @@ class EndCore {
     may_post_ = false;
     if (ready_) {
       // Nothing may touch the buffers once their requests are over.
-      paths_.each([](auto, auto& path) {
+      paths_.each([this](auto, auto& path) {
         static_cast<void>(path.fence(FenceStep::error));
-        static_cast<void>(path.fence(FenceStep::reset));
+        if (path.fence(FenceStep::reset) != Errc::ok) unsafe_ = true;
       });
     }
     finish(why, 0, false);
@@ -301,6 +301,7 @@ class EndCore {
   bool ready_ = false;
   bool ended_ = false;
   bool ended_silently_ = false;
+  bool unsafe_ = false;  ///< It ended at once, and a path could not be made quiet.
   bool may_post_ = false;
   PathId active_ = 0;
   std::uint8_t present_ = 0;

@@ -63,7 +63,7 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
       wait_since_ = now_;
     }
     std::uint64_t const mark = io.progress_mark();
-    if (mark != owed_mark_ || !io.owes() || !machine_.has_usable_path()) {
+    if (mark != owed_mark_ || !this->owed(io) || !machine_.has_usable_path()) {
       owed_mark_ = mark;
       owed_since_ = now_;
     }

@@ -67,11 +67,12 @@ class FailoverCore {
     drain_asked_ = false;
     feed(io, [&](sync::Actions& out) { machine_.on_drained(out); });
   }
-  void on_probe_done(Io& io, PathId q, std::uint8_t lane) noexcept {
-    if (!jobs_.probe_done(q, lane)) return;
-    if (q == machine_.common().path) wait_since_ = now_;
-    outage_.alive();
-    if (jobs_.take_arm_probe(q)) probed(io, q, true);
+  void on_probe_done(Io& io, PathId q, std::uint8_t queue) noexcept {
+    if (!jobs_.probe_done(q, queue)) return;
+    bool const active = q == machine_.common().path;
+    if (active) wait_since_ = now_;
+    if (jobs_.take_arm_probe(q)) return probed(io, q, true);
+    if (active && !owed(io)) outage_.alive();
   }
 
   /// The peer's words: from a record of path `via`, or from the pipe (no_path).
@@ -128,6 +129,15 @@ class FailoverCore {
   }
 
  protected:
+  /// The NIC of this end owes completions.
+  [[nodiscard]] bool owed(Io& io) noexcept {
+    if constexpr (end == End::sender) {
+      return io.owes();
+    } else {
+      return machine_.lacks(io.positions());
+    }
+  }
+
   template <class F>
   void feed(Io& io, F&& input) noexcept {
     sync::Actions out;
@@ -239,6 +249,7 @@ class FailoverCore {
       // The data path polls the active path only; control records and probes finish on the others
       // too.
       if (jobs_.is_draining(q) || !machine_.common().is_lost(q)) io.poll_path(q);
+      if (jobs_.repeat_probe(q, path, now_) > Errc::would_block) fault(io, q, Cause::call_failed);
       JobEnd const e = jobs_.step(q, path, now_, Policies::Fence::deadline(), timing.linger);
       std::uint16_t const n = jobs_.number(q);
       bool const ok = e.ok;
@@ -269,11 +280,11 @@ class FailoverCore {
   }
 
   void post_probe(Io& io, PathId q, bool arms) noexcept {
-    ControlFrame const f = frame(io);
-    io.paths().with(q, [&](auto& path) {
-      jobs_.post_probe(q, path, f, now_, arms);
-      return 0;
-    });
+    ControlFrame f = frame(io);
+    if (!arms) f.message.asks = 1;  // What the peer's NIC has seen tells what this one has lost.
+    Errc const e =
+        io.paths().with(q, [&](auto& path) { return jobs_.post_probe(q, path, f, now_, arms); });
+    if (e > Errc::would_block) fault(io, q, Cause::call_failed);
   }
 
   [[nodiscard]] ControlFrame frame(Io& io) noexcept {
@@ -301,8 +312,11 @@ class FailoverCore {
   /// A sender's QP on a path that is being armed may be ahead of the receiver's: it keeps silent
   /// there until the receiver has been heard on it.
   [[nodiscard]] bool may_write(PathId q) const noexcept {
-    auto const& p = machine_.common().paths[q];
+    auto const& c = machine_.common();
+    auto const& p = c.paths[q];
     using Phase = std::remove_cvref_t<decltype(p.phase)>;
+    // A path that could not be fenced still carries the news of that.
+    if (c.fence_failed && c.is_ending()) return true;
     return p.phase == Phase::up ||
            (p.phase == Phase::probing && (end == End::receiver || p.probe_asked));
   }

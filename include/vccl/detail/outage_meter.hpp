@@ -6,6 +6,7 @@
 #include <vccl/op.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace vccl::detail {
 
@@ -16,6 +17,8 @@ class OutageMeter {
   /// Data stopped: the path in use was left.
   void stopped(Time now) noexcept {
     if (stopped_at_.ns == 0) stopped_at_ = now;
+    if (trouble_since_.ns == 0) trouble_since_ = now;
+    lost_ = true;
   }
   /// Data may go on: the outage is over once a step beyond `mark` is done. A planned switch is
   /// none.
@@ -23,10 +26,12 @@ class OutageMeter {
     if (planned) stopped_at_ = {};
     if (stopped_at_.ns != 0) first_mark_ = mark + 1;
   }
-  /// Something answered: the way is not dead.
+  /// The path in use carries what is asked of it, and the peer is what is waited for.
   void alive() noexcept { trouble_since_ = {}; }
 
-  /// Called now and then. Returns how long there has been no usable path, since the last new step.
+  /// Called now and then. When there is no usable path, or the one in use was just lost: how long
+  /// no path has been any good, since the last new step. Paths that come up and are lost again
+  /// before they have carried a step do not end that.
   Duration update(Time now, std::uint64_t mark, bool usable, bool waits, PathId path) noexcept {
     if (updated_at_.ns != 0 && path != 0) on_backup_ = on_backup_ + (now - updated_at_);
     updated_at_ = now;
@@ -37,9 +42,10 @@ class OutageMeter {
     }
     if (mark != last_mark_ || (usable && !waits)) trouble_since_ = {};
     last_mark_ = mark;
-    if (usable && trouble_since_.ns == 0) return {};
+    bool const lost = std::exchange(lost_, false);
+    if (usable && (trouble_since_.ns == 0 || !lost)) return {};
     if (trouble_since_.ns == 0) trouble_since_ = now;
-    return usable ? Duration{} : now - trouble_since_;
+    return now - trouble_since_;
   }
 
   /// The last outage that is over: from the stop to the first new step.
@@ -52,6 +58,7 @@ class OutageMeter {
   Duration last_, on_backup_;
   std::uint64_t first_mark_ = 0;
   std::uint64_t last_mark_ = 0;
+  bool lost_ = false;  ///< Since the last update.
 };
 
 /// Repeats with back-off: after `first`, then twice as long each time, at most `cap`.

@@ -127,7 +127,6 @@ class Path {
   [[nodiscard]] T& lane(std::size_t i) noexcept { return lanes_[i]; }
   /// The queue that carries the first part of a step. Queue q is QP q / lanes of lane q % lanes.
   [[nodiscard]] Queue& queue_of(Step s) noexcept { return queues_[s % queue_count_]; }
-  [[nodiscard]] std::uint8_t lane_of(WorkId id) const noexcept { return queues_[id.queue].lane; }
   [[nodiscard]] PortId port(std::size_t i) const noexcept { return ports_[i]; }
   [[nodiscard]] PathBlock& block() noexcept { return *block_; }
   [[nodiscard]] Keys block_keys(std::size_t lane) const noexcept {
@@ -182,10 +181,10 @@ class Path {
     return post_record(q, record, mirror(record), bytes, work, step, signaled);
   }
 
-  /// Posts what stands in control_out to the peer's control_in, on the lane's first queue.
-  Errc post_control(std::size_t lane, std::size_t bytes, Work work, bool signaled) noexcept {
-    return post_record(queues_[lane], block_->control_out.data(), mirror(block_->control_in.data()),
-                       bytes, work, 0, signaled);
+  /// Posts what stands in control_out to the peer's control_in.
+  Errc post_control(std::size_t queue, std::size_t bytes, Work work, bool signaled) noexcept {
+    return post_record(queues_[queue], block_->control_out.data(),
+                       mirror(block_->control_in.data()), bytes, work, 0, signaled);
   }
 
   /// Puts a frame where post_control() takes it from. Returns its bytes.

@@ -25,6 +25,10 @@ class PathJobs {
  public:
   /// A port that is not usable for so long makes the attempt fail.
   static constexpr Duration prepare_limit{20'000'000};
+  /// An unanswered probe is repeated after this: half of what a port may be down without being
+  /// noticed. The NIC itself would send a lost one again only after its time-out of 268 ms; the
+  /// next packet on the queue makes the peer ask for what it lacks.
+  static constexpr Duration probe_repeat{25'000'000};
   /// A path that comes up must answer a probe within this.
   static constexpr Duration probe_limit{500'000'000};
 
@@ -33,12 +37,12 @@ class PathJobs {
     j.stage = s;
     j.number = number;
     j.since = j.step_since = now;
-    if (s == Stage::error) j.probe_lanes = 0;
+    if (s == Stage::error) j.unanswered = j.unposted = 0;
     j.arms = false;
   }
   void stop(PathId q) noexcept {
     jobs_[q].stage = Stage::none;
-    jobs_[q].probe_lanes = 0;
+    jobs_[q].unanswered = jobs_[q].unposted = 0;
   }
 
   /// Steps the job of path `q`.
@@ -87,29 +91,38 @@ class PathJobs {
     return {};
   }
 
-  // ---- Probes: a full-MTU write of the control record on every lane
+  // ---- Probes: a full-MTU write of the control record on every queue
 
+  /// Its time runs from here, also where a queue has no room for it: a queue that nothing leaves is
+  /// what a probe is to find. What is not ok or would_block was refused for good.
   template <class P>
-  void post_probe(PathId q, P& path, ControlFrame const& f, Time now, bool arms) noexcept {
+  Errc post_probe(PathId q, P& path, ControlFrame const& f, Time now, bool arms) noexcept {
     Job& j = jobs_[q];
     path.write_control_out(f);
-    j.probe_lanes = 0;
-    for (std::size_t l = 0; l < path.lane_count(); ++l) {
-      if (path.post_control(l, probe_bytes, Work::probe, true) == Errc::ok) {
-        j.probe_lanes = static_cast<std::uint8_t>(j.probe_lanes | 1u << l);
-      }
-    }
-    static_cast<void>(path.flush());
+    j.unanswered = j.unposted = static_cast<std::uint16_t>((1u << path.queue_count()) - 1);
     j.arms = arms;
-    j.probe_since = now;
+    j.probe_since = j.probe_posted = now;
     ++probes_;
+    return post_rest(j, path);
   }
-  /// A lane's probe came through. True when all have.
-  bool probe_done(PathId q, std::uint8_t lane) noexcept {
+  /// Posts what found no room yet, and in time what has no answer yet once more. Returns as
+  /// post_probe() does.
+  template <class P>
+  Errc repeat_probe(PathId q, P& path, Time now) noexcept {
     Job& j = jobs_[q];
-    if (j.probe_lanes == 0) return false;
-    j.probe_lanes = static_cast<std::uint8_t>(j.probe_lanes & ~(1u << lane));
-    return j.probe_lanes == 0;
+    if (j.unanswered == 0) return Errc::ok;
+    if (now - j.probe_posted >= probe_repeat) {
+      j.probe_posted = now;
+      j.unposted = j.unanswered;
+    }
+    return j.unposted == 0 ? Errc::ok : post_rest(j, path);
+  }
+  /// The probe of a queue came through. True when all have.
+  bool probe_done(PathId q, std::uint8_t queue) noexcept {
+    Job& j = jobs_[q];
+    if (j.unanswered == 0) return false;
+    j.unanswered = static_cast<std::uint16_t>(j.unanswered & ~(1u << queue));
+    return j.unanswered == 0;
   }
   /// True once when the probe that ended was the one that arms the path.
   bool take_arm_probe(PathId q) noexcept {
@@ -123,7 +136,7 @@ class PathJobs {
   }
   [[nodiscard]] Duration probing_for(PathId q, Time now) const noexcept {
     Job const& j = jobs_[q];
-    if (j.probe_lanes == 0 || j.arms) return {};
+    if (j.unanswered == 0 || j.arms) return {};
     Duration const d = now - j.probe_since;
     return d.ns > 0 ? d : Duration{1};
   }
@@ -168,13 +181,26 @@ class PathJobs {
     Stage stage = Stage::none;
     bool arms = false;  ///< The probe under way arms the path.
     bool theirs_known = false;
-    std::uint8_t probe_lanes = 0;  ///< Bit per lane whose probe is not answered.
+    std::uint16_t unanswered = 0;  ///< Bit per queue whose probe is not answered.
+    std::uint16_t unposted = 0;    ///< Bit per queue that had no room for its probe.
     std::uint16_t number = 0;
     std::uint16_t theirs_number = 0;
     std::uint64_t speed = 0;
-    Time since, step_since, probe_since;
+    Time since, step_since, probe_since, probe_posted;
     std::array<LaneAddress, max_lanes> mine{}, theirs{};
   };
+
+  template <class P>
+  static Errc post_rest(Job& j, P& path) noexcept {
+    for (std::size_t i = 0; i < path.queue_count(); ++i) {
+      if ((j.unposted >> i & 1) == 0) continue;
+      Errc const e = path.post_control(i, probe_bytes, Work::probe, true);
+      if (e == Errc::would_block) continue;
+      if (e != Errc::ok) return e;
+      j.unposted = static_cast<std::uint16_t>(j.unposted & ~(1u << i));
+    }
+    return path.flush();
+  }
 
   /// Megabits per second of all lanes.
   static std::uint64_t speed_of(std::array<LaneAddress, max_lanes> const& lanes,
@@ -192,7 +218,7 @@ class PathJobs {
   static JobEnd probe_ran_out(Job& j, Time now) noexcept {
     if (!j.arms || now - j.probe_since < probe_limit) return {};
     j.arms = false;
-    j.probe_lanes = 0;
+    j.unanswered = j.unposted = 0;
     return {Stage::probe, false};
   }
 

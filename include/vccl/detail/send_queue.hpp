@@ -120,6 +120,12 @@ class SendQueue {
 
   [[nodiscard]] Step done() const noexcept { return done_; }
   [[nodiscard]] Step next() const noexcept { return next_; }
+  /// Below: acknowledged by the NIC, released or not.
+  [[nodiscard]] Step acknowledged() const noexcept {
+    Step s = done_;
+    while (s != next_ && steps_[s % window].acked == steps_[s % window].parts) ++s;
+    return s;
+  }
   [[nodiscard]] bool at_step_boundary() const noexcept { return !cursor_.begun; }
   /// All that was written is acknowledged (and confirmed, where that is asked for).
   [[nodiscard]] bool all_released() const noexcept { return done_ == next_ && !cursor_.begun; }

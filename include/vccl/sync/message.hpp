@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
   decide,   ///< Receiver: makes the old path quiet, will switch.
   strand,   ///< Receiver: no path is usable now.
   drain,    ///< Receiver: stop at a step boundary and let your writes complete.
-  drained,  ///< Sender: stopped; `position` is the end of what was sent.
+  drained,  ///< Sender: stopped; `position` is the end of what was sent, all acknowledged.
   fatal,    ///< Sender: this cannot go on; the receiver answers with abort and the cause for both.
   abort,    ///< The connection ends with `cause`.
   closing,  ///< This end is closed; `position` is final.
@@ -37,7 +37,7 @@ enum class Arm : std::uint8_t { none, offer, answer };
 /// may be lost, repeated, late or reordered; an old question gets the current answer.
 struct Message {
   std::uint64_t session = 0;  ///< Both incarnations; a message of another session changes nothing.
-  Step position = 0;          ///< Receiver: received, in order. Sender: sent.
+  Step position = 0;          ///< In order. Receiver: received. Sender: acknowledged by its NIC.
   Step tail = 0;              ///< Receiver: steps with a CTS. Sender: completed.
   std::uint32_t sequence = 0;
   Epoch epoch = 0;
@@ -104,7 +104,8 @@ struct Actions {
   [[nodiscard]] constexpr const Action* end() const noexcept { return items.data() + count; }
 };
 
-/// Where an end's data stands. Receiver: received in order, CTS tail. Sender: completed, sent.
+/// Where an end's data stands, in order. Receiver: received, CTS tail. Sender: completed,
+/// acknowledged.
 struct Positions {
   Step done = 0;
   Step tail = 0;

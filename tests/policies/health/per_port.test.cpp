@@ -50,14 +50,13 @@ TEST_CASE(
   CHECK(down_for(board, port, at(9_s)) == 6_s);
 }
 
-TEST_CASE("a dead device is down for good, since the first event of its outage") {
+TEST_CASE("a dead device is down since the first event of its outage, until its port is active") {
   PerPort board;
   board.note({.kind = Kind::port_error, .port = port}, at(1_s));
   board.note({.kind = Kind::device_fatal, .port = port}, at(2_s));
   CHECK(down_for(board, port, at(3_s)) == 2_s);
-  board.note({.kind = Kind::port_active, .port = port}, at(3_s));
-  board.note({.kind = Kind::port_error, .port = port}, at(4_s));
-  CHECK(down_for(board, port, at(5_s)) == 4_s);
+  board.note({.kind = Kind::port_active, .port = port}, at(4_s));
+  CHECK(down_for(board, port, at(5_s)) == up);
 }
 
 TEST_CASE("events about addresses and queues leave a port as it is") {

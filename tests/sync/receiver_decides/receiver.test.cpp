@@ -166,6 +166,31 @@ TEST_CASE("a fault under another number, or of a path that is left, changes noth
   CHECK(r.fault(0).did_nothing());
 }
 
+TEST_CASE("it lacks what the sender has acknowledged in this epoch and it has not received") {
+  DrivenReceiver r;
+  Peer s;
+  r.at = {.done = 3, .tail = 8};
+  CHECK(!r.machine.lacks(r.at));  // It has heard nothing.
+  s.m.position = 3;
+  r.hear(s.say());
+  CHECK(!r.machine.lacks(r.at));
+  s.m.position = 5;
+  r.hear(s.say());
+  CHECK(r.machine.lacks(r.at));
+  CHECK(!r.machine.lacks({.done = 5, .tail = 8}));
+
+  r.fault(0).fenced(0);
+  CHECK(r.common().epoch == 2);
+  CHECK(!r.machine.lacks(r.at));  // What was acknowledged in the old epoch is sent again.
+  r.hear(s.say());
+  CHECK(!r.machine.lacks(r.at));
+  s.loses(0);
+  r.hear(s.adopt(2, 1));
+  CHECK(r.machine.lacks(r.at));
+  r.close();
+  CHECK(!r.machine.lacks(r.at));
+}
+
 TEST_CASE("the lowest path that both ends can use is chosen") {
   Start const start{.paths = 4, .up = 0b1111};
   DrivenReceiver r{start};

@@ -17,7 +17,7 @@ namespace vccl::health {
 /// port, so nobody has to find out by a time-out of its own. Only what is local and certain is
 /// shared: whether a path works is the business of the pair of ports, and of nobody else.
 ///
-/// State: one word per port, 64 ports, 520 bytes; one object per process.
+/// State: one word per port, 64 ports, 512 bytes; one object per process.
 /// Hot path: one relaxed load per look.
 /// Thread safety: note() from one thread, watch() from any number at the same time, no locks.
 /// Use when a process has more than one connection.
@@ -28,20 +28,18 @@ class PerPort {
   static constexpr std::size_t max_ports = 64;
 
   /// port_error and device_fatal take the port down, from the first of them on; port_active brings
-  /// it back, but not after device_fatal. The other kinds say nothing about a port being up.
+  /// it back: after device_fatal that is the word of a device that works again. The other kinds say
+  /// nothing about a port being up.
   void note(vccl::PortEvent const& event, Time at) noexcept {
     auto const index = static_cast<std::size_t>(event.port);
     if (index >= max_ports) return;
     switch (event.kind) {
       case vccl::PortEvent::Kind::device_fatal:
-        gone_ |= std::uint64_t{1} << index;
-        take_down(index, at);
-        return;
       case vccl::PortEvent::Kind::port_error:
         take_down(index, at);
         return;
       case vccl::PortEvent::Kind::port_active:
-        if ((gone_ >> index & 1) == 0) down_since_[index].store(up, std::memory_order_relaxed);
+        down_since_[index].store(up, std::memory_order_relaxed);
         return;
       case vccl::PortEvent::Kind::address_change:
       case vccl::PortEvent::Kind::qp_fatal:
@@ -74,12 +72,11 @@ class PerPort {
   }
 
   std::array<Word, max_ports> down_since_{};
-  std::uint64_t gone_ = 0;  ///< The ports of dead devices; read and written by note() only.
 
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 };
 
 static_assert(Health<PerPort>);
-static_assert(sizeof(PerPort) == 520);
+static_assert(sizeof(PerPort) == 512);
 
 }  // namespace vccl::health

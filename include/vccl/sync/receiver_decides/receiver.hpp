@@ -56,7 +56,10 @@ class Receiver {
     if (m.kind == Kind::fatal) return on_peer_fatal(m, out);
     if (is_end(m.kind)) return on_end(m, at, out);
     if (c_.ending != Ending::no) return c_.answer(m, out);
-    if (m.epoch == c_.epoch) adopt(m.kind != Kind::suspect);
+    if (m.epoch == c_.epoch) {
+      adopt(m.kind != Kind::suspect);
+      acknowledged_ = m.position;
+    }
     if (m.kind == Kind::suspect && m.epoch == c_.epoch && m.path == c_.path &&
         mode_ != Mode::stranded) {
       // The sender cannot use it, whatever the numbers say.
@@ -150,6 +153,13 @@ class Receiver {
     if (c_.ending != Ending::no) finish(false, out);
   }
 
+  /// Our NIC has acknowledged to the sender what it has not given us. Not for long: it may still
+  /// be in the CQ, or being flushed. If it stays so, a completion is lost.
+  [[nodiscard]] constexpr bool lacks(Positions at) const noexcept {
+    return c_.ending == Ending::no && (mode_ == Mode::running || mode_ == Mode::draining) &&
+           c_.heard && newer(acknowledged_, at.done);
+  }
+
   /// True while something must be repeated until its effect is seen.
   [[nodiscard]] constexpr bool awaiting() const noexcept {
     if (c_.ending != Ending::no) return c_.end_awaits();
@@ -233,6 +243,7 @@ class Receiver {
       c_.path = q;
       mode_ = Mode::running;
       adopted_ = false;
+      acknowledged_ = at.done;
       out.add({.kind = Action::Kind::switch_to, .path = q, .epoch = c_.epoch, .position = at.done});
       out.add({.kind = Action::Kind::send});
       return;
@@ -282,8 +293,9 @@ class Receiver {
 
   Common c_;
   Mode mode_ = Mode::running;
-  bool adopted_ = true;  ///< The sender is known to be in this epoch.
-  Step completed_ = 0;   ///< At the end: what the sender has completed, as last heard.
+  bool adopted_ = true;    ///< The sender is known to be in this epoch.
+  Step completed_ = 0;     ///< At the end: what the sender has completed, as last heard.
+  Step acknowledged_ = 0;  ///< By the sender's NIC in this epoch, as last heard.
 };
 
 }  // namespace vccl::sync::receiver_decides

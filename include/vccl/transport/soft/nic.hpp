@@ -97,22 +97,14 @@ class Nic {
     return enqueue(lane_->config.qps, w);
   }
 
-  /// Rings the doorbell: everything posted goes out, or flushes if its QP is in ERR.
+  /// Rings the doorbell: everything posted goes out, or flushes if its QP is in ERR. would_block: a
+  /// fault says so; then poll() rings.
   [[nodiscard]] Errc flush() noexcept {
     std::scoped_lock const lock{core_->mutex};
-    if (Errc const e = usable(Call::flush); e != Errc::ok) return e;
-    read_clock(*core_);
-    for (QueuePair* qp : lane_->qps) {
-      if (qp->rung == qp->sends.tail()) continue;
-      qp->rung = qp->sends.tail();
-      if (qp->state == QpState::err) {
-        flush_sends(*core_, *qp);
-      } else {
-        activate(*core_, *qp);
-      }
-    }
-    run_due(*core_);
-    return Errc::ok;
+    Errc const e = usable(Call::flush);
+    rings_later_ = e == Errc::would_block;
+    if (e == Errc::ok) ring();
+    return e;
   }
 
   /// Finished work, oldest first. Polling gives the queues' places back.
@@ -120,6 +112,10 @@ class Nic {
     std::scoped_lock const lock{core_->mutex};
     catch_up(*core_);
     if (usable(Call::poll) != Errc::ok) return 0;
+    if (rings_later_) {
+      rings_later_ = usable(Call::flush) == Errc::would_block;
+      if (!rings_later_) ring();
+    }
     std::size_t n = 0;
     while (n < out.size() && !lane_->cq.empty()) {
       CompletionEntry const& e = lane_->cq.pop();
@@ -190,6 +186,20 @@ class Nic {
 
  private:
   /// Whether a call gets through to the device at all, and what the fault script makes of it.
+  void ring() noexcept {
+    read_clock(*core_);
+    for (QueuePair* qp : lane_->qps) {
+      if (qp->rung == qp->sends.tail()) continue;
+      qp->rung = qp->sends.tail();
+      if (qp->state == QpState::err) {
+        flush_sends(*core_, *qp);
+      } else {
+        activate(*core_, *qp);
+      }
+    }
+    run_due(*core_);
+  }
+
   Errc usable(Call call) noexcept {
     if (!lives(*core_, *lane_)) return Errc::path_down;
     if (core_->ports[lane_->port].fatal) return Errc::path_down;
@@ -222,6 +232,7 @@ class Nic {
 
   Core* core_;
   Lane* lane_ = nullptr;
+  bool rings_later_ = false;  ///< A doorbell was refused for now.
 };
 static_assert(Transport<soft::Nic>);
 

@@ -156,6 +156,11 @@ inline void take(Core& core, QueuePair& qp, Packet const& p) {
   }
 }
 
+/// Adaptive routing: packets further ahead than this are dropped. Whoever places packets out of
+/// order needs a limit, or a packet of an earlier life of the queue pair, whose number can be any,
+/// is taken for one of this life.
+inline constexpr std::uint32_t early_window = 256;
+
 /// Adaptive routing: a plain write beyond a gap is placed at once, anything else waits for its
 /// turn.
 inline void take_early(Core& core, QueuePair& qp, Packet const& p) {
@@ -213,7 +218,10 @@ inline void on_request(Core& core, QueuePair& qp, Packet& p) {
     if (!qp.early.empty() && qp.state != QpState::err) take_next(core, qp);
     return;
   }
-  if (ahead < psn_half && core.adaptive_routing) return take_early(core, qp, p);
+  if (ahead < psn_half && core.adaptive_routing) {
+    if (ahead < early_window) take_early(core, qp, p);
+    return;
+  }
   if (ahead < psn_half) {
     if (!qp.nak_sent) answer(core, qp, Syndrome::sequence_error, qp.expected);
     qp.nak_sent = true;
