@@ -19,7 +19,7 @@ namespace vccl::bench {
 namespace {
 
 constexpr std::size_t depth = 16;   ///< Messages under way: buffers at each end.
-constexpr std::size_t rounds = 15;  ///< Of memcpy and messages in turn.
+constexpr std::size_t rounds = 31;  ///< Of memcpy and messages in turn.
 
 double seconds_of(auto&& work) {
   auto const start = std::chrono::steady_clock::now();
@@ -28,7 +28,7 @@ double seconds_of(auto&& work) {
 }
 
 struct Buffers {
-  explicit Buffers(std::size_t bytes) : bytes{bytes}, source(bytes * depth), target(bytes * depth) {
+  explicit Buffers(std::size_t each) : bytes{each}, source(each * depth), target(each * depth) {
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i * 7);
   }
   void copy(std::size_t count) {
@@ -52,7 +52,9 @@ struct Pair {
   typename Link::Receiver receiver = listener.accept();
 
   Pair() {
-    while (!sender.ready() || !receiver.ready()) {
+    for (bool one = false, other = false; !one || !other;) {
+      one = sender.ready();
+      other = receiver.ready();
     }
   }
 

@@ -32,6 +32,17 @@ TEST_CASE("when the sender detects it is one and a half") {
   for (std::size_t outstanding : {0u, 64u}) check(End::sender, outstanding, 1.5);
 }
 
+TEST_CASE("of fences that take time only the receiver's comes on top") {
+  for (End detects : {End::sender, End::receiver}) {
+    FailoverCost const cost = failover_cost(detects, 64, 4096, Duration{15'000});
+    double const limit = detects == End::sender ? 1.5 : 1.0;
+    CHECK(cost.problems == "");
+    CHECK(cost.fence.ns >= 30'000);
+    CHECK(cost.round_trips() >= limit - 0.01);
+    CHECK(cost.round_trips() <= limit + 0.02);
+  }
+}
+
 TEST_CASE("exactly the steps that the receiver did not have are sent again") {
   for (std::size_t outstanding : {1u, 7u, 33u}) {
     for (End detects : {End::sender, End::receiver}) {

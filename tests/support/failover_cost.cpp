@@ -3,6 +3,7 @@
 
 #include <support/world.hpp>
 
+#include <string>
 #include <vector>
 
 namespace vccl::test {
@@ -35,7 +36,8 @@ Duration fence_of(World& w, End end) {
 
 }  // namespace
 
-FailoverCost failover_cost(End detects, std::size_t outstanding, std::uint64_t bytes) {
+FailoverCost failover_cost(End detects, std::size_t outstanding, std::uint64_t bytes,
+                           Duration fence) {
   FailoverCost cost;
   cost.round_trip = {2 * latency.ns};
   World w{{.link = links::resilient,
@@ -49,11 +51,12 @@ FailoverCost failover_cost(End detects, std::size_t outstanding, std::uint64_t b
     w.load(load);
     w.run();
   } else {
-    // Nothing arrives at the receiver from the moment that its last step has been counted.
     load.ahead = outstanding;
     w.load(load);
     w.run_until(128);
+    w.until([&] { return w.data_bytes(0, 0) == (w.received() + outstanding) * bytes; });
   }
+  if (fence.ns != 0) w.inject("fence any takes " + std::to_string(fence.ns) + "ns");
   w.inject(host == 0 ? "link host0.port0 down" : "link host1.port0 down");
   w.until([&] { return time_of(w, detects, Event::Kind::path_lost) != Time{}; });
   Time const detected = time_of(w, detects, Event::Kind::path_lost);
@@ -70,10 +73,9 @@ FailoverCost failover_cost(End detects, std::size_t outstanding, std::uint64_t b
     if (w.received() == received) w.pass(w.now() + poll_period);
   }
   cost.to_new_byte = w.now() - detected;
-  // The receiver's fence comes before its decision. So does the sender's before it sends again,
-  // but when it is the first to know it makes it while the receiver is asked.
+  // The receiver's fence comes before its decision. The sender makes its own meanwhile: it was the
+  // first to know, or was told at once.
   cost.fence = fence_of(w, End::receiver);
-  if (detects == End::receiver) cost.fence = cost.fence + fence_of(w, End::sender);
 
   w.run();
   cost.problems = w.problems();
