@@ -36,11 +36,13 @@ struct Many {
           sends{from.whole()},
           receives{{into.whole(), Tag{7}}} {}
     bool ready() {
+      bool all = false;
       for (int i = 0; i < 64; ++i) {
         bool const one = sender.ready();
-        if (receiver.ready() && one) return true;
+        bool const other = receiver.ready();
+        all = one && other;
       }
-      return false;
+      return all;
     }
   };
 

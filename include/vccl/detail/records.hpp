@@ -137,8 +137,9 @@ inline void write_cts(CtsElement& to, CtsElement const& e) noexcept {
 
 /// The same for the one element of a step of one receive that needs no confirmation: the common
 /// one, told from all others by a single compare. False also when it is another.
-[[nodiscard]] inline bool read_plain_cts(CtsElement const& from, Step step, Epoch epoch,
-                                         CtsElement& out) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool read_plain_cts(CtsElement const& from, Step step,
+                                                             Epoch epoch,
+                                                             CtsElement& out) noexcept {
   if (__atomic_load_n(&from.step, __ATOMIC_RELAXED) != step) return false;
   Words const w = load_words(&from);
   out = to_cts(w);
