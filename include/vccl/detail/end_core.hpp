@@ -24,7 +24,8 @@ struct NoFailover {};
 /// exchange at the address of the end itself is the cheapest.
 class Turn {
  public:
-  /// `polled`: free, and the owner's last call was a poll.
+  /// `polled`: free, and the last call was a poll. An owner whose last call was another is stepped
+  /// once although it is there, which costs it at most a wait.
   enum class State : std::uint8_t { free, taken, polled };
 
   void take_turn() noexcept {
@@ -52,7 +53,7 @@ struct NoTurn {};
 /// The inner part of Sender and Receiver (`Derived`), which bring the data: progress(),
 /// positions(), waits(), on_arrival(), on_switch(), on_finish(), on_frame().
 template <class Derived, class Link, End end>
-class EndCore : public std::conditional_t<Link::resilient, Turn, NoTurn> {
+class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
  public:
   using Primary = typename Link::Primary;
   using Policies = typename Link::PoliciesType;
