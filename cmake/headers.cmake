@@ -21,9 +21,11 @@ set(VCCL_HEADERS
     include/vccl/detail/send_queue.hpp
     include/vccl/detail/send_requests.hpp
     include/vccl/detail/send_step.hpp
+    include/vccl/detail/send_window.hpp
     include/vccl/detail/service.hpp
     include/vccl/detail/setup.hpp
     include/vccl/detail/words.hpp
+    include/vccl/detail/work.hpp
     include/vccl/error.hpp
     include/vccl/fwd.hpp
     include/vccl/listener.hpp

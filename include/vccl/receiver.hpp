@@ -41,7 +41,7 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   /// aborted.
   [[nodiscard]] Request irecv(std::span<RecvOp const> ops) noexcept {
     Guard const guard{*this};
-    if (!this->may_post_) [[unlikely]] {
+    if (!this->takes_) [[unlikely]] {
       if (!this->ended_) return queue_.add(ops);  // Announced when the connection is ready.
       return {0, 0, this->cause_ == Cause::closed ? Errc::closed : Errc::aborted};
     }
@@ -59,10 +59,10 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   /// Makes progress and says how a step stands. Reports done once, with the size that each receive
   /// got; then the Request is spent, and asking again gives invalid_argument.
   [[nodiscard]] Result test(Request r) noexcept {
-    Guard const guard{*this};
+    Guard const guard{*this, detail::Turn::State::polled};
     if (!queue_.knows(r)) [[unlikely]]
       return {.done = true, .error = Errc::invalid_argument};
-    if (!queue_.is_done(r)) progress_here();
+    if (!queue_.is_done(r)) progress();
     if (queue_.is_done(r)) return queue_.take(r);
     return {};
   }
@@ -70,44 +70,60 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
  private:
   // ---- Progress
 
-  void progress() noexcept { progress_here(); }
-
-  /// For test(), which is on the path of every message.
-  [[gnu::always_inline]] void progress_here() noexcept {
-    if constexpr (resilient) this->polled_ = true;
+  /// Apart from test(), which has other things to keep in registers.
+  [[gnu::noinline]] void progress() noexcept {
     if (!this->settled_) [[unlikely]] {
       set_up();
       if (!this->ready_) return;
     }
-    this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
-      return this->poll_one(this->active(), path);
-    });
-    if (this->may_go_on() && queue_.may_announce()) announce();
+    bool const came = this->paths_.chosen(
+        [&](auto& path) __attribute__((always_inline)) { return this->poll_one(path); });
     if constexpr (resilient) {
-      if (this->needs_service()) this->serve(this->now());
+      if (!came || this->must_look()) [[unlikely]]
+        return look_around();
+    } else {
+      static_cast<void>(came);
     }
+    if (queue_.may_announce()) announce();
+  }
+
+  /// Goes on after a poll that brought nothing, or when there is more to see to than data.
+  [[gnu::noinline]] void look_around() noexcept {
+    if (this->may_go_on() && queue_.may_announce()) announce();
+    if (this->needs_service()) this->serve(this->now());
   }
 
   [[gnu::noinline]] void announce() noexcept {
-    this->on_refused(
-        this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
-          Errc e = queue_.pump_flushes(path, this->active());
-          if (e == Errc::ok) e = queue_.announce(path, this->active(), this->epoch_);
-          if (e != Errc::ok) return e;
-          return path.flush();
-        }));
+    this->on_refused(this->paths_.chosen([&](auto& path) __attribute__((always_inline)) {
+      Errc e = queue_.pump_flushes(path);
+      if (e == Errc::ok) e = queue_.announce(path, this->epoch_);
+      if (e != Errc::ok) return e;
+      return path.flush();
+    }));
   }
 
+  /// True when it was for the data.
   template <class P>
-  [[gnu::always_inline]] void on_arrival(P& path, PathId, detail::Arrival const& a) noexcept {
+  [[gnu::always_inline]] bool on_arrival(P& path, detail::Arrival const& a) noexcept {
     if (a.id.work == detail::Work::receive) {
       Errc const e = queue_.on_notify(path, this->epoch_, a.immediate);
-      if (e == Errc::failed) return this->on_impossible();
+      if (e == Errc::failed) [[unlikely]] {
+        this->on_impossible();
+        return true;
+      }
       this->on_refused(e);
-      if constexpr (resilient) this->failover_.machine().on_data();
+      if constexpr (resilient) {
+        if (!heard_) [[unlikely]] {
+          heard_ = true;
+          this->failover_.machine().on_data();
+        }
+      }
     } else if (a.id.work == detail::Work::flush) {
       queue_.on_flushed(a.id.step);
+    } else {
+      return false;
     }
+    return true;
   }
 
   // ---- For Failover
@@ -124,13 +140,17 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   [[nodiscard]] bool waits() const noexcept { return queue_.waits(); }
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return 0; }
   void on_switch(PathId q, Epoch epoch, Step) noexcept {
-    this->active_ = q;
+    this->use_path(q);
+    heard_ = false;
     this->epoch_ = epoch;
     queue_.rewind();
   }
   void on_finish(Cause why, Step, bool) noexcept { this->finish(why, 0, false); }
   void finish_queue(Errc e, Step, bool) noexcept { queue_.finish(e); }
   void on_confirmed(Step) noexcept {}
+  /// The machine may have to be told again that data comes.
+  void on_refresh() noexcept { heard_ = false; }
+  [[nodiscard]] bool closing() const noexcept { return false; }
   void begin_close() noexcept { this->failover_.close(*this); }
   /// No CTS will carry the confirmation of what was flushed last: a message does.
   void on_tick() noexcept {
@@ -221,6 +241,7 @@ class Receiver : public detail::EndBase<Receiver<Link>, Link, End::receiver> {
   detail::Offer welcome_;
   std::uint64_t nonce_ = 0;
   bool met_ = false;
+  bool heard_ = false;  ///< The machine knows that data has come since it last changed.
   std::uint8_t up_ = 0;
 };
 

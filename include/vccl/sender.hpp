@@ -55,7 +55,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     requires(!resilient || ReplayableBy<OrderedNotify, typename Link::PoliciesType::Rollback>)
   {
     Guard const guard{*this};
-    if (!this->may_post_ || closing()) [[unlikely]] {
+    if (!this->takes_) [[unlikely]] {
       if (closing()) return {0, 0, Errc::closed};
       if (this->ended_) return {0, 0, Errc::aborted};
       return queue_.requests().add(from, tag);  // Sent when the connection is ready.
@@ -68,10 +68,10 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   /// Makes progress and says how a send stands. Reports done once; then the Request is spent, and
   /// asking again gives invalid_argument.
   [[nodiscard]] Result test(Request r) noexcept {
-    Guard const guard{*this};
+    Guard const guard{*this, detail::Turn::State::polled};
     if (!queue_.requests().knows(r)) [[unlikely]]
       return {.done = true, .error = Errc::invalid_argument};
-    if (!queue_.requests().is_done(r)) progress_here();
+    if (!queue_.requests().is_done(r)) progress();
     if (queue_.requests().is_done(r)) return queue_.requests().take(r);
     return {};
   }
@@ -79,51 +79,55 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
  private:
   // ---- Progress
 
-  void progress() noexcept { progress_here(); }
-
-  /// For test(), which is on the path of every message.
-  [[gnu::always_inline]] void progress_here() noexcept {
-    if constexpr (resilient) this->polled_ = true;
+  /// Apart from test(), which has other things to keep in registers.
+  [[gnu::noinline]] void progress() noexcept {
     if (!this->settled_) [[unlikely]] {
       set_up();
       if (!this->ready_) return;
     }
-    this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
-      return this->poll_one(this->active(), path);
-    });
+    bool const came = this->paths_.chosen(
+        [&](auto& path) __attribute__((always_inline)) { return this->poll_one(path); });
+    if constexpr (resilient) {
+      if (!came || this->must_look()) [[unlikely]]
+        return look_around();
+    } else {
+      static_cast<void>(came);
+    }
+    if (queue_.may_pump()) pump();
+  }
+
+  /// Goes on after a poll that brought nothing, or when there is more to see to than data.
+  [[gnu::noinline]] void look_around() noexcept {
     if (this->may_go_on()) {
       if (queue_.may_pump()) {
         pump();
       } else if (queue_.waits_for_confirmation()) {
         look_for_confirmation();
       }
-    } else if constexpr (resilient) {
-      if (this->failover_.drain_asked()) drain();
+    } else if (this->failover_.drain_asked()) {
+      drain();
     }
-    if constexpr (resilient) {
-      if (this->needs_service()) this->serve(this->now());
-    }
+    if (this->needs_service()) this->serve(this->now());
   }
 
   [[gnu::noinline]] void pump() noexcept {
-    this->on_refused(
-        this->paths_.with(this->active(), [&](auto& path) __attribute__((always_inline)) {
-          Errc const e = queue_.pump(path, this->active(), this->epoch_);
-          if (e != Errc::ok) return e;
-          return path.flush();
-        }));
+    this->on_refused(this->paths_.chosen([&](auto& path) __attribute__((always_inline)) {
+      Errc const e = queue_.pump(path, this->epoch_);
+      if (e != Errc::ok) return e;
+      return path.flush();
+    }));
   }
 
   void look_for_confirmation() noexcept {
-    this->paths_.with(this->active(), [&](auto& path) {
+    this->paths_.chosen([&](auto& path) {
       queue_.look_for_confirmation(path, this->epoch_);
       return 0;
     });
   }
 
   void finish_step() noexcept {
-    this->on_refused(this->paths_.with(this->active(), [&](auto& path) {
-      Errc const e = queue_.finish_step(path, this->active(), this->epoch_);
+    this->on_refused(this->paths_.chosen([&](auto& path) {
+      Errc const e = queue_.finish_step(path, this->epoch_);
       return e == Errc::ok || e == Errc::would_block ? path.flush() : e;
     }));
   }
@@ -138,14 +142,12 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
     }
   }
 
+  /// True when it was for the data.
   template <class P>
-  [[gnu::always_inline]] void on_arrival(P&, PathId, detail::Arrival const& a) noexcept {
-    if (a.id.work != detail::Work::data) return;
-    if constexpr (resilient) {
-      queue_.on_acknowledged(a.id.step);
-    } else {
-      queue_.on_known_acknowledged(a.id.step);
-    }
+  [[gnu::always_inline]] bool on_arrival(P&, detail::Arrival const& a) noexcept {
+    if (a.id.work != detail::Work::data) return false;
+    queue_.on_acknowledged(a.id.step);
+    return true;
   }
 
   // ---- For Failover
@@ -163,7 +165,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   [[nodiscard]] bool owes() const noexcept { return queue_.on_wire(); }
   [[nodiscard]] std::uint64_t outstanding_bytes() const noexcept { return queue_.bytes_on_wire(); }
   void on_switch(PathId q, Epoch epoch, Step position) noexcept {
-    this->active_ = q;
+    this->use_path(q);
     this->epoch_ = epoch;
     queue_.rewind(position, Link::PoliciesType::Rollback::resume(position, queue_.done()));
   }
@@ -176,6 +178,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   void on_confirmed(Step position) noexcept { queue_.on_confirmed(position); }
   /// Without failover close() ends the connection at once.
   [[nodiscard]] bool closing() const noexcept { return resilient && closing_; }
+  void on_refresh() noexcept {}
   void begin_close() noexcept {
     closing_ = true;
     closing_since_ = this->now();

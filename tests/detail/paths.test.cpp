@@ -44,3 +44,23 @@ TEST_CASE("with() reaches the path of that number, each() all of them in order")
   });
   CHECK(next == 3);
 }
+
+TEST_CASE("chosen() is the primary at first, then the path that was chosen last") {
+  auto const follows = [](auto& set, void* first, void* last, PathId of_last) {
+    auto const at = [&] {
+      return set.chosen([](auto& path) { return static_cast<void*>(&path); });
+    };
+    CHECK(at() == first);
+    set.choose(of_last);
+    CHECK(at() == last);
+    CHECK(set.chosen([](auto& path) { return path.id(); }) == of_last);
+    set.choose(0);
+    CHECK(at() == first);
+  };
+  PathSet<archetype::Transport, archetype::Transport> same;
+  follows(same, &same.get<0>(), &same.get<1>(), 1);
+  PathSet<archetype::Transport, Other, archetype::Transport> mixed;
+  follows(mixed, &mixed.get<0>(), &mixed.get<2>(), 2);
+  PathSet<archetype::Transport> one;
+  follows(one, &one.get<0>(), &one.get<0>(), 0);
+}

@@ -22,7 +22,6 @@ struct Bench {
   std::unique_ptr<PathBlock> peer = std::make_unique<PathBlock>();
   Path<ScriptedLane> path;
   ReceiveQueue queue;
-  PathId active = 0;
   Epoch epoch = 1;
   KeyTable keys{};
 
@@ -53,10 +52,10 @@ struct Bench {
   /// Posts a step and announces it.
   Request announced(std::vector<RecvOp> const& ops) {
     Request const r = queue.add(ops);
-    CHECK(queue.announce(path, active, epoch) == Errc::ok);
+    CHECK(queue.announce(path, epoch) == Errc::ok);
     return r;
   }
-  Errc announce() { return queue.announce(path, active, epoch); }
+  Errc announce() { return queue.announce(path, epoch); }
   /// The CTS that the peer sees for a step; count 0: none.
   CtsElement cts(Step s, std::size_t r = 0) const {
     CtsElement e;
@@ -73,7 +72,7 @@ struct Bench {
         pack(Notify{static_cast<std::uint8_t>(e), static_cast<std::uint16_t>(s), part, exact}));
     return result;
   }
-  Errc pump() { return queue.pump_flushes(path, active); }
+  Errc pump() { return queue.pump_flushes(path); }
   /// What the sender says of the sizes of a step.
   void sizes(Step s, std::vector<std::uint64_t> const& n, std::uint8_t parts = 1,
              std::uint8_t too_long = 0) {
@@ -138,7 +137,7 @@ TEST_CASE("a window of steps may be posted; the next is taken when the oldest wa
 
 TEST_CASE("a CTS tells each receive of a step, where the peer reads it") {
   Bench at{2};
-  at.active = 1;
+  at.path.set_id(1);
   Request const r = at.announced({at.op(100, a), at.op(200, b)});
   CHECK(r);
   REQUIRE(at.host.posts.size() == 1);
@@ -435,7 +434,7 @@ TEST_CASE("a step with device memory is handed over when it has been flushed") {
 
 TEST_CASE("a flush goes through every lane that carried data of the step, and no other") {
   Bench at{3, 1, 1};
-  at.active = 2;
+  at.path.set_id(2);
   Request const r = at.announced({at.device(2 * min_part)});  // Parts on lanes 1 and 2.
   CHECK(at.notify(1, 0) == Errc::ok);
   CHECK(at.notify(1, 1) == Errc::ok);
@@ -608,7 +607,7 @@ TEST_CASE("after a rewind what was not received is announced and received again"
   CHECK(at.queue.received() == 1);
   CHECK(at.queue.announced() == 1);
   CHECK(at.queue.may_announce());
-  at.active = 1;
+  at.path.set_id(1);
   at.epoch = 2;
   CHECK(at.announce() == Errc::ok);
   CHECK(at.cts(0).count == 0);

@@ -94,7 +94,7 @@ struct Bench {
             .address = place(s, r),
             .length = wants[r].length,
             .confirmed = confirmed,
-            .keys = LaneKeys{keys[active], max_lanes},
+            .keys = LaneKeys{keys[active]},
             .tag = wants[r].tag,
             .epoch = epoch,
             .count = static_cast<std::uint8_t>(wants.size()),
@@ -105,7 +105,7 @@ struct Bench {
   void cts(Step s, std::vector<Want> const& wants) {
     for (std::size_t r = 0; r < wants.size(); ++r) write_cts(slot(s, r), element(s, wants, r));
   }
-  Errc pump() { return queue.pump(way().path, active, epoch); }
+  Errc pump() { return queue.pump(way().path, epoch); }
   /// A send and its CTS, written.
   Request whole(Step s, std::uint64_t bytes = 100) {
     Request const r = send(bytes);
@@ -146,6 +146,7 @@ struct Bench {
   void change(Step position, std::size_t lanes = 1, std::uint8_t qps = 1) {
     ways.push_back(std::make_unique<Way>(host, lanes, qps, std::uint16_t{256}));
     ++active;
+    way().path.set_id(active);
     ++epoch;
     acked_ = host.posts.size();  // What is under way on the old path is lost.
     queue.rewind(position, position);

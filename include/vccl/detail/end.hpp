@@ -157,17 +157,15 @@ class EndBase : public EndCore<Derived, Link, end> {
 
   /// A tick. An end whose owner polls is only nudged; one that nobody polls is stepped here.
   void on_service(Time t) noexcept {
-    if (this->busy_.exchange(true, std::memory_order_acquire)) {
-      this->attention_.store(true, std::memory_order_relaxed);
-      return;
-    }
-    if (!this->context_.host().real_time() || !std::exchange(this->polled_, false)) {
+    Turn::State const was = this->try_turn();
+    if (was == Turn::State::taken) return this->ask_attention();
+    if (!this->context_.host().real_time() || was != Turn::State::polled) {
       this->self().progress();
       this->serve(t);
     } else {
-      this->attention_.store(true, std::memory_order_relaxed);
+      this->ask_attention();
     }
-    this->busy_.store(false, std::memory_order_release);
+    this->give_turn(Turn::State::free);
   }
 
   template <class F>

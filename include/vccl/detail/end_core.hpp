@@ -20,10 +20,40 @@ namespace vccl::detail {
 
 struct NoFailover {};
 
+/// Whose turn it is at an end: the owner's or the service thread's. The first base, because an
+/// exchange at the address of the end itself is the cheapest.
+class Turn {
+ public:
+  /// `polled`: free, and the last call was a poll. An owner whose last call was another is stepped
+  /// once although it is there, which costs it at most a wait.
+  enum class State : std::uint8_t { free, taken, polled };
+
+  void take_turn() noexcept {
+    if (try_turn() == State::taken) [[unlikely]]
+      wait_turn();
+  }
+  /// Takes it, unless it is taken already. Returns what it was.
+  [[nodiscard]] State try_turn() noexcept {
+    return turn_.exchange(State::taken, std::memory_order_acquire);
+  }
+  void give_turn(State after) noexcept { turn_.store(after, std::memory_order_release); }
+
+ private:
+  [[gnu::noinline]] void wait_turn() noexcept {
+    do {
+      sched_yield();
+    } while (try_turn() == State::taken);
+  }
+
+  std::atomic<State> turn_{State::free};
+};
+/// Without failover there is one thread.
+struct NoTurn {};
+
 /// The inner part of Sender and Receiver (`Derived`), which bring the data: progress(),
 /// positions(), waits(), on_arrival(), on_switch(), on_finish(), on_frame().
 template <class Derived, class Link, End end>
-class EndCore {
+class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
  public:
   using Primary = typename Link::Primary;
   using Policies = typename Link::PoliciesType;
@@ -44,7 +74,7 @@ class EndCore {
   [[nodiscard]] Paths& paths() noexcept { return paths_; }
   [[nodiscard]] bool has_path(PathId q) const noexcept { return (present_ >> q & 1) != 0; }
   void poll_path(PathId q) noexcept {
-    paths_.with(q, [&](auto& path) { return poll_one(q, path); });
+    paths_.with(q, [&](auto& path) { return poll_one(path); });
   }
   /// The worst of the ports of a path, as events tell.
   [[nodiscard]] PortWatch watch(PathId q) noexcept {
@@ -69,8 +99,7 @@ class EndCore {
     return usable;
   }
   [[nodiscard]] std::uint64_t signs_of_life() noexcept {
-    return paths_.with(active_, [](auto& path) { return path.completions(); }) +
-           self().progress_mark();
+    return paths_.chosen([](auto& path) { return path.completions(); }) + self().progress_mark();
   }
   void send_out_of_band(ControlFrame const& f) noexcept {
     write_frame(frame_, Frame::control, session_, &f, frame_bytes(f));
@@ -101,39 +130,48 @@ class EndCore {
   [[nodiscard]] Derived const& self() const noexcept { return static_cast<Derived const&>(*this); }
   /// For a connection that was ready: may it post. Without failover it may until it ends, and after
   /// that nothing is left to post.
-  [[nodiscard]] bool may_go_on() const noexcept { return !resilient || may_post_; }
-  /// The path in use. With one path it is known while compiling.
-  [[nodiscard]] PathId active() const noexcept { return Paths::count == 1 ? PathId{0} : active_; }
+  [[nodiscard]] bool may_go_on() const noexcept {
+    return !resilient || (look_.load(std::memory_order_relaxed) & stopped) == 0;
+  }
+  /// True when a poll is more than taking what has come.
+  [[nodiscard]] bool must_look() const noexcept {
+    return look_.load(std::memory_order_relaxed) != 0;
+  }
+  void ask_attention() noexcept { look_.fetch_or(attention, std::memory_order_relaxed); }
+  void use_path(PathId q) noexcept {
+    active_ = q;
+    paths_.choose(q);
+  }
   [[nodiscard]] Primary& primary_lane() noexcept { return paths_.template get<0>().lane(0); }
 
   /// The owner's path pays one uncontended exchange; the service thread steps an end between two
   /// polls.
   struct Guard {
-    explicit Guard(EndCore& e) noexcept : end_{e} {
-      if constexpr (resilient) {
-        while (end_.busy_.exchange(true, std::memory_order_acquire)) sched_yield();
-      }
+    explicit Guard(EndCore& e, Turn::State after = Turn::State::free) noexcept
+        : end_{e}, after_{after} {
+      if constexpr (resilient) e.take_turn();
     }
     Guard(Guard const&) = delete;
     Guard& operator=(Guard const&) = delete;
     ~Guard() {
-      if constexpr (resilient) end_.busy_.store(false, std::memory_order_release);
+      if constexpr (resilient) end_.give_turn(after_);
     }
     EndCore& end_;
+    Turn::State after_;
   };
 
+  /// False when nothing has come.
   template <class P>
-  [[gnu::always_inline]] int poll_one(PathId q, P& path) noexcept {
-    path.poll([&](Arrival const& a) __attribute__((always_inline)) {
+  [[gnu::always_inline]] bool poll_one(P& path) noexcept {
+    return path.poll([&](Arrival const& a) __attribute__((always_inline)) {
       if (a.status != Status::success) [[unlikely]]
-        return on_error(q, a.status);
+        return on_error(path.id(), a.status);
+      if (self().on_arrival(path, a)) return;
       if constexpr (resilient) {
         if (a.id.work == Work::probe) [[unlikely]]
-          return failover_.on_probe_done(self(), q, a.id.queue);
+          failover_.on_probe_done(self(), path.id(), a.id.queue);
       }
-      self().on_arrival(path, q, a);
     });
-    return 0;
   }
 
   [[gnu::noinline]] void on_error(PathId q, Status s) noexcept {
@@ -178,9 +216,11 @@ class EndCore {
     }
   }
 
-  /// One test of everything that is not data: a flag, and a word per path.
+  /// One test of everything that is not data: a flag, and a word per path. The words are looked at
+  /// when a poll has brought nothing: what comes shows that the path works, and a tick of the
+  /// service thread sets the flag.
   [[nodiscard]] bool needs_service() noexcept {
-    if (attention_.load(std::memory_order_relaxed)) return true;
+    if ((look_.load(std::memory_order_relaxed) & attention) != 0) return true;
     if constexpr (resilient) {
       for (PathId q = 0; q < Paths::count; ++q) {
         if (__atomic_load_n(&control_in(q).elements[0].sequence, __ATOMIC_RELAXED) != seen_[q])
@@ -193,7 +233,7 @@ class EndCore {
   /// Messages, jobs and timers. The lock is held.
   void serve([[maybe_unused]] Time t) noexcept {
     if (!ready_ || ended_silently_) return;
-    attention_.store(false, std::memory_order_relaxed);
+    look_.fetch_and(static_cast<std::uint8_t>(~attention), std::memory_order_relaxed);
     read_messages();
     failover_.service(self(), t);
     refresh();
@@ -202,8 +242,19 @@ class EndCore {
   /// What the fast path looks at, after anything that may have changed it.
   void refresh() noexcept {
     if constexpr (resilient) {
-      may_post_ = ready_ && failover_.may_post();
-      if (failover_.urgent()) attention_.store(true, std::memory_order_relaxed);
+      set_may_post(ready_ && failover_.may_post());
+      if (failover_.urgent()) ask_attention();
+    }
+  }
+  void set_may_post(bool may) noexcept {
+    takes_ = may && !self().closing();
+    if constexpr (resilient) {
+      if (may) {
+        look_.fetch_and(static_cast<std::uint8_t>(~stopped), std::memory_order_relaxed);
+      } else {
+        look_.fetch_or(stopped, std::memory_order_relaxed);
+      }
+      self().on_refresh();
     }
   }
 
@@ -249,20 +300,20 @@ class EndCore {
                                .paths = Paths::count,
                                .up = up,
                                .number = first_number});
-      active_ = failover_.machine().common().path;
+      use_path(failover_.machine().common().path);
       record(Event::Kind::ready, active_, Cause::none);
-      attention_.store(true, std::memory_order_relaxed);
+      ask_attention();
+      refresh();
     } else {
-      may_post_ = true;
+      set_may_post(true);
     }
-    refresh();
   }
 
   /// Ends this end alone, at once: set-up failed, or there is no agreement with the peer.
   void end_now(Cause why) noexcept {
     if (ended_) return;
     ended_silently_ = true;
-    may_post_ = false;
+    set_may_post(false);
     if (ready_) {
       // Nothing may touch the buffers once their requests are over.
       paths_.each([this](auto, auto& path) {
@@ -276,7 +327,7 @@ class EndCore {
   void finish(Cause why, Step position, bool final_position) noexcept {
     ended_ = true;
     settled_ = true;
-    may_post_ = false;
+    set_may_post(false);
     cause_ = why;
     Errc const e = why == Cause::closed        ? Errc::closed
                    : why == Cause::peer_closed ? Errc::peer_closed
@@ -302,14 +353,14 @@ class EndCore {
   bool ended_ = false;
   bool ended_silently_ = false;
   bool unsafe_ = false;  ///< It ended at once, and a path could not be made quiet.
-  bool may_post_ = false;
+  bool takes_ = false;   ///< Operations are taken and posted.
   PathId active_ = 0;
   std::uint8_t present_ = 0;
   Epoch epoch_ = 1;
   Cause cause_ = Cause::none;
-  bool polled_ = false;  ///< The owner has polled since the last tick.
-  std::atomic<bool> attention_{false};
-  std::atomic<bool> busy_{false};
+  /// What a poll must look at besides data: messages, jobs and timers; that it may not post.
+  static constexpr std::uint8_t attention = 1, stopped = 2;
+  std::atomic<std::uint8_t> look_{stopped};
   std::array<std::uint32_t, max_paths> seen_{};
   std::uint64_t session_ = 0;
   [[no_unique_address]] std::conditional_t<

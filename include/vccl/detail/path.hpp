@@ -7,11 +7,13 @@
 #include <vccl/concepts.hpp>
 #include <vccl/detail/lanes.hpp>
 #include <vccl/detail/records.hpp>
+#include <vccl/detail/work.hpp>
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -24,40 +26,6 @@ struct PathBlock {
   std::array<SizeSlot, window> sizes;  ///< Sender: made here. Receiver: arrive here.
   alignas(64) std::array<std::byte, probe_bytes> control_in;
   alignas(64) std::array<std::byte, probe_bytes> control_out;
-};
-
-/// Which work a completion belongs to. Travels in the work request's id. What is above flush stands
-/// in the account of a send queue.
-enum class Work : std::uint8_t { receive, flush, data, chunk, cts, control, probe };
-
-/// [step 32, sequence 16, queue 4, generation 9, work 3]. The sequence counts what was posted on
-/// that send queue, so a completion retires all earlier work, signaled or not.
-struct WorkId {
-  Work work = Work::receive;
-  std::uint16_t generation = 0;
-  std::uint8_t queue = 0;
-  std::uint16_t sequence = 0;
-  std::uint32_t step = 0;
-};
-inline constexpr std::uint16_t generation_mask = 0x1ff;
-inline constexpr std::uint64_t life_mask = 0xfff8;  ///< Queue and generation.
-
-[[nodiscard]] constexpr std::uint64_t pack(WorkId w) noexcept {
-  return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 16 |
-         std::uint64_t{w.queue} << 12 | std::uint64_t{w.generation} << 3 |
-         static_cast<std::uint64_t>(w.work);
-}
-[[nodiscard]] constexpr WorkId unpack_work(std::uint64_t v) noexcept {
-  return {static_cast<Work>(v & 7), static_cast<std::uint16_t>(v >> 3 & generation_mask),
-          static_cast<std::uint8_t>(v >> 12 & 15), static_cast<std::uint16_t>(v >> 16),
-          static_cast<std::uint32_t>(v >> 32)};
-}
-
-/// A completion, sorted: what it was for, and how it went.
-struct Arrival {
-  WorkId id;
-  Status status = Status::success;
-  std::uint32_t immediate = 0;
 };
 
 /// How often a path comes up. One that can come up again must tell the completions of its lives
@@ -82,10 +50,17 @@ class Path {
     std::uint16_t receives = 0;
     std::uint8_t lane = 0;
     std::uint8_t lane_bit = 0;
+    std::uint8_t keys_at = 0;  ///< Where its lane's keys stand in a table of keys, in bytes.
     std::uint8_t qp = 0;
     // Prepared: what is the same for every record, or every piece of data, is filled in once.
     WorkRequest record{};
     WorkRequest data{};
+    /// A buffer's keys on this queue's lane.
+    [[nodiscard]] Keys keys_of(KeyTable const& table) const noexcept {
+      Keys k;
+      std::memcpy(&k, reinterpret_cast<const std::byte*>(&table) + keys_at, sizeof k);
+      return k;
+    }
     /// A signaled completion is still to come.
     [[nodiscard]] bool waits() const noexcept {
       auto const behind = static_cast<std::uint16_t>(signaled - completed);
@@ -121,6 +96,12 @@ class Path {
     forget();
   }
 
+  /// Its number among the paths of its connection.
+  [[nodiscard]] PathId id() const noexcept { return life == Life::one ? PathId{0} : id_; }
+  void set_id(PathId id) noexcept {
+    id_ = id;
+    for (Queue& q : queues_) place_keys(q);
+  }
   [[nodiscard]] std::size_t lane_count() const noexcept { return lanes_.size(); }
   [[nodiscard]] std::size_t queue_count() const noexcept { return queue_count_; }
   [[nodiscard]] std::uint8_t qps() const noexcept { return qps_; }
@@ -163,12 +144,14 @@ class Path {
   /// has_room().
   [[gnu::always_inline]] Errc post(Queue& q, WorkRequest& wr, Work work, Step step) noexcept {
     auto const sequence = static_cast<std::uint16_t>(q.posted + 1);
+    bool const signaled = wr.signaled;  // Known here, where it has just been set.
     wr.id = q.id | step << 32 | std::uint64_t{sequence} << 16 | static_cast<std::uint64_t>(work);
     Errc const e = q.on->post(wr);
     if (e == Errc::ok) [[likely]] {
       q.posted = sequence;
       if constexpr (life == Life::many) {
-        if (wr.signaled) q.signaled = sequence;
+        if (signaled) [[unlikely]]
+          q.signaled = sequence;
       }
       dirty_ = static_cast<std::uint8_t>(dirty_ | q.lane_bit);
     }
@@ -252,12 +235,17 @@ class Path {
 
   // ---- Polling
 
-  /// Takes what has finished, `handle(Arrival const&)` for each.
+  /// Takes what has finished, `handle(Arrival const&)` for each. False when there was nothing.
   template <class F>
-  [[gnu::always_inline]] void poll(F&& handle) noexcept {
+  [[gnu::always_inline]] bool poll(F&& handle) noexcept {
     std::size_t n = lanes_[0].poll({batch_.data(), batch});
     for (std::size_t l = 1; l < lanes_.size(); ++l) n += lanes_[l].poll({batch_.data() + n, batch});
-    for (Completion const *c = batch_.data(), *const end = c + n; c != end; ++c) take(*c, handle);
+    if (n == 0) return false;
+    Completion const *c = batch_.data(), *const end = c + n;
+    do {
+      take(*c, handle);
+    } while (++c != end);
+    return true;
   }
 
   /// Every completion that says something has come: of the signaled work, and of every receive.
@@ -311,6 +299,7 @@ class Path {
       q.on = &lanes_[lane];
       q.lane = static_cast<std::uint8_t>(lane);
       q.lane_bit = static_cast<std::uint8_t>(1u << lane);
+      place_keys(q);
       q.qp = q.record.qp = q.data.qp = static_cast<std::uint8_t>(i / lanes_.size());
       q.record.keys = record_keys_[lane];
     }
@@ -318,6 +307,11 @@ class Path {
   }
 
  private:
+  void place_keys(Queue& q) const noexcept {
+    static_assert(sizeof(KeyTable) <= 0xff);
+    q.keys_at = static_cast<std::uint8_t>((id_ * max_lanes + q.lane) * sizeof(Keys));
+  }
+
   Errc post_receive(Queue& q) noexcept {
     Errc const e = q.on->post_receive(q.qp, q.id);
     if constexpr (life == Life::many) {
@@ -326,30 +320,54 @@ class Path {
     return e;
   }
 
-  /// Makes the receive good that a notify took, and those that could not be posted before.
-  void refill(Queue& q) noexcept {
-    while (post_receive(q) == Errc::ok && life == Life::many && q.receives < window) {
-    }
+  /// The queue that an id belongs to; none when it is of an earlier life of this path.
+  [[gnu::noinline]] Queue* other_queue(std::uint64_t id) noexcept {
+    Queue& q = queues_[unpack_work(id).queue];
+    if ((id & life_mask) == q.id) return &q;
+    ++stale_;
+    return nullptr;
   }
 
   template <class F>
   [[gnu::always_inline]] void take(Completion const& c, F& handle) noexcept {
     Arrival const a{unpack_work(c.id), c.status, c.immediate};
-    Queue& q = queues_[a.id.queue];
+    Queue* q = queues_.data();
     if constexpr (life == Life::many) {
-      if ((c.id & life_mask) != q.id) [[unlikely]] {
-        ++stale_;  // Of an earlier life of this path: belongs to nothing any more.
-        return;
+      // Most is of the first queue: that and its life are told by one compare.
+      if ((c.id & life_mask) != q->id) [[unlikely]] {
+        q = other_queue(c.id);
+        if (q == nullptr) return;
       }
       ++completions_;
+    } else {
+      q += a.id.queue;
     }
     if (a.id.work > Work::flush) {
-      q.completed = a.id.sequence;
+      q->completed = a.id.sequence;
     } else if (a.id.work == Work::receive) {
-      if constexpr (life == Life::many) --q.receives;
-      if (c.status == Status::success) refill(q);
+      if constexpr (life == Life::many) {
+        take_receive(*q, c);
+      } else if (c.status == Status::success) {
+        static_cast<void>(post_receive(*q));
+      }
     }
     handle(a);
+  }
+
+  /// A receive is used up. It is made good, with those that could not be posted before. Mostly the
+  /// account is full and stays so, which needs no counting.
+  [[gnu::always_inline]] void take_receive(Queue& q, Completion const& c) noexcept {
+    if (c.status != Status::success || q.receives != window) [[unlikely]]
+      return recount(c);
+    if (q.on->post_receive(q.qp, q.id) != Errc::ok) [[unlikely]]
+      --queues_[unpack_work(c.id).queue].receives;
+  }
+  [[gnu::noinline]] void recount(Completion const& c) noexcept {
+    Queue& q = queues_[unpack_work(c.id).queue];
+    --q.receives;
+    if (c.status != Status::success) return;
+    while (q.receives < window && post_receive(q) == Errc::ok) {
+    }
   }
 
   Lanes<T> lanes_;
@@ -360,6 +378,7 @@ class Path {
   std::uint16_t half_used_ = 0;
   std::uint8_t qps_ = 1;
   std::uint8_t queue_count_ = 0;
+  PathId id_ = 0;
   bool receives_ = false;
   std::uint8_t dirty_ = 0;  ///< Bit per lane whose doorbell is to be rung.
   std::uint64_t completions_ = 0;

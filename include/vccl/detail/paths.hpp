@@ -39,6 +39,37 @@ class PathSet {
   /// Without another path to switch to, a path that fails ends the connection.
   static constexpr Life life = count == 1 ? Life::one : Life::many;
 
+  PathSet() noexcept {
+    each([](auto id, auto& path) { path.set_id(id); });
+  }
+  PathSet(PathSet const&) = delete;
+  PathSet& operator=(PathSet const&) = delete;
+
+  /// Makes `q` the path that chosen() means, at first the primary. A message uses it several times,
+  /// so paths of one type are told apart here and not there.
+  void choose(PathId q) noexcept {
+    if constexpr (count == 1) {
+      static_cast<void>(q);
+    } else if constexpr (same) {
+      with(q, [&](auto& path) {
+        chosen_ = &path;
+        return 0;
+      });
+    } else {
+      chosen_ = q;
+    }
+  }
+  template <class F>
+  [[gnu::always_inline]] decltype(auto) chosen(F&& f) noexcept {
+    if constexpr (count == 1) {
+      return f(std::get<0>(paths_));
+    } else if constexpr (same) {
+      return f(*chosen_);
+    } else {
+      return pick<0>(chosen_, f);
+    }
+  }
+
   /// Calls `f(path)` for path `q`; every path's answer has the same type.
   template <class F>
   [[gnu::always_inline]] decltype(auto) with(PathId q, F&& f) noexcept {
@@ -80,7 +111,26 @@ class PathSet {
   static constexpr bool same =
       (std::is_same_v<Transports, std::tuple_element_t<0, std::tuple<Transports...>>> && ...);
 
-  std::tuple<Path<Transports, life>...> paths_;
+  using List = std::tuple<Path<Transports, life>...>;
+  using First = std::tuple_element_t<0, List>;
+  struct Only {};
+
+  List paths_;
+  [[no_unique_address]] std::conditional_t<count == 1, Only,
+                                           std::conditional_t<same, First*, PathId>> chosen_ =
+      first(paths_);
+
+  static constexpr auto first(List& paths) noexcept {
+    if constexpr (count == 1) {
+      static_cast<void>(paths);
+      return Only{};
+    } else if constexpr (same) {
+      return &std::get<0>(paths);
+    } else {
+      static_cast<void>(paths);
+      return PathId{0};
+    }
+  }
 };
 
 }  // namespace vccl::detail

@@ -56,7 +56,7 @@ class ReceiveQueue {
 
   /// Writes the CTS of every step that has none in this epoch. ok also when there is no room now.
   template <class P>
-  [[gnu::always_inline]] Errc announce(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc announce(P& path, Epoch epoch) noexcept {
     while (announced_ != posted_) {
       Step const step = announced_;
       auto& queue = path.queue_of(step);
@@ -76,7 +76,10 @@ class ReceiveQueue {
                      .count = count,
                      .index = r,
                      .needs_confirm = st.flushes};
-        if (into.keys != nullptr) e.keys = LaneKeys{(*into.keys)[id], path.lane_count()};
+        if (into.keys != nullptr) {
+          e.keys = path.lane_count() == 1 ? LaneKeys{queue.keys_of(*into.keys).remote, 0}
+                                          : LaneKeys{(*into.keys)[path.id()]};
+        }
         write_cts(out.elements[r], e);
       }
       Errc const e =
@@ -120,13 +123,13 @@ class ReceiveQueue {
 
   /// Posts the flush reads that had no room. Each goes through the lane that carried the data.
   template <class P>
-  [[gnu::always_inline]] Errc pump_flushes(P& path, PathId id) noexcept {
+  [[gnu::always_inline]] Errc pump_flushes(P& path) noexcept {
     if (!flushing_) [[likely]]
       return Errc::ok;
-    return pump_all_flushes(path, id);
+    return pump_all_flushes(path);
   }
   template <class P>
-  [[gnu::noinline]] Errc pump_all_flushes(P& path, PathId id) noexcept {
+  [[gnu::noinline]] Errc pump_all_flushes(P& path) noexcept {
     flushing_ = false;
     for (Step s = received_; s != announced_; ++s) {
       Slot& st = steps_[s % window];
@@ -138,7 +141,7 @@ class ReceiveQueue {
         Memory const& m = st.ops[r].into;
         bool const written = size_of(st, r) != 0 && (st.too_long >> r & 1) == 0;
         if (m.kind != MemoryKind::device || !written || !lane_carried(path, s, st, lane)) continue;
-        Errc const e = path.post_flush_read(lane, m, (*m.keys)[id][lane], s);
+        Errc const e = path.post_flush_read(lane, m, (*m.keys)[path.id()][lane], s);
         if (e == Errc::would_block) {
           flushing_ = true;
           return Errc::ok;

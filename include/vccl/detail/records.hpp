@@ -52,17 +52,16 @@ class LaneKeys {
   constexpr LaneKeys() = default;
   constexpr LaneKeys(std::uint64_t first_two, std::uint64_t last_two) noexcept
       : words_{first_two, last_two} {}
-  [[nodiscard]] constexpr std::uint32_t operator[](std::size_t lane) const noexcept {
-    return static_cast<std::uint32_t>(words_[lane / 2] >> lane % 2 * 32);
+  [[nodiscard]] std::uint32_t operator[](std::size_t lane) const noexcept {
+    std::uint32_t key;
+    std::memcpy(&key, reinterpret_cast<const std::byte*>(words_.data()) + lane * sizeof key,
+                sizeof key);
+    return key;
   }
-  /// The first `lanes` of a buffer's keys on a path.
-  constexpr LaneKeys(std::array<Keys, max_lanes> const& of, std::size_t lanes) noexcept
-      : words_{of[0].remote, 0} {
-    if (lanes == 1) [[likely]]
-      return;
-    words_[0] |= std::uint64_t{of[1].remote} << 32;
-    words_[1] = std::uint64_t{of[3].remote} << 32 | of[2].remote;
-  }
+  /// A buffer's keys on a path.
+  constexpr explicit LaneKeys(std::array<Keys, max_lanes> const& of) noexcept
+      : words_{std::uint64_t{of[1].remote} << 32 | of[0].remote,
+               std::uint64_t{of[3].remote} << 32 | of[2].remote} {}
   [[nodiscard]] constexpr std::uint64_t word(std::size_t i) const noexcept { return words_[i]; }
 
  private:
@@ -134,6 +133,18 @@ inline void write_cts(CtsElement& to, CtsElement const& e) noexcept {
   out = to_cts(w);
   return out.step == step && out.epoch == epoch && out.index == index && out.count != 0 &&
          out.count <= max_receives && out.check == check_of(w);
+}
+
+/// The same for the one element of a step of one receive that needs no confirmation: the common
+/// one, told from all others by a single compare. False also when it is another.
+[[nodiscard, gnu::always_inline]] inline bool read_plain_cts(CtsElement const& from, Step step,
+                                                             Epoch epoch,
+                                                             CtsElement& out) noexcept {
+  if (__atomic_load_n(&from.step, __ATOMIC_RELAXED) != step) return false;
+  Words const w = load_words(&from);
+  out = to_cts(w);
+  bool const plain = static_cast<std::uint32_t>(w[7]) == 1;  // count 1, and all else 0.
+  return plain && out.step == step && out.epoch == epoch && out.check == check_of(w);
 }
 
 /// The ring at the sender that a path's CTS go into.

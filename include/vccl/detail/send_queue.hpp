@@ -4,8 +4,7 @@
 /// The sender's data: posted sends, their meeting with CTS, the steps on the wire, their release.
 
 #include <vccl/detail/path.hpp>
-#include <vccl/detail/send_requests.hpp>
-#include <vccl/detail/send_step.hpp>
+#include <vccl/detail/send_window.hpp>
 
 #include <array>
 #include <bit>
@@ -19,13 +18,22 @@ namespace vccl::detail {
 ///
 /// Thread safety: one owner.
 template <class ReleasePolicy>
-class SendQueue {
- public:
-  explicit SendQueue(Step first = 0) noexcept
-      : done_{first}, next_{first}, matched_{first}, high_{first}, confirmed_{first} {}
+class SendQueue : public SendWindow<ReleasePolicy> {
+  using Window = SendWindow<ReleasePolicy>;
+  using Window::carried;
+  using Window::complete;
+  using Window::confirmed_;
+  using Window::confirms;
+  using Window::confirms_;
+  using Window::done_;
+  using Window::next_;
+  using Window::requests_;
+  using Window::steps_;
 
-  /// The table of sends: add, ask, take results.
-  [[nodiscard]] SendRequests& requests() noexcept { return requests_; }
+ public:
+  using Window::on_confirmed;
+
+  explicit SendQueue(Step first = 0) noexcept : Window{first}, matched_{first}, high_{first} {}
 
   /// Largest write on any path: parts never need another split after a switch.
   void set_max_message(std::uint64_t bytes) noexcept { max_message_ = bytes; }
@@ -37,9 +45,9 @@ class SendQueue {
 
   /// Writes every step that has its CTS and its sends. ok: nothing more to do now, or no room.
   template <class P>
-  [[gnu::always_inline]] Errc pump(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc pump(P& path, Epoch epoch) noexcept {
     while (may_pump() && (known_ || learn(path, epoch)) && (next_ != matched_ || match())) {
-      Errc const e = write(path, id, epoch);
+      Errc const e = write(path, epoch);
       if (e != Errc::ok) [[unlikely]]
         return e == Errc::would_block ? Errc::ok : e;
       ++next_;
@@ -50,37 +58,11 @@ class SendQueue {
 
   /// Writes the rest of the step that it has begun, and no other.
   template <class P>
-  Errc finish_step(P& path, PathId id, Epoch epoch) noexcept {
-    Errc const e = write(path, id, epoch);
+  Errc finish_step(P& path, Epoch epoch) noexcept {
+    Errc const e = write(path, epoch);
     if (e == Errc::ok) ++next_;
     known_ = e != Errc::ok;
     return e;
-  }
-
-  /// A signaled part of a step is acknowledged. What belongs to no step under way is ignored.
-  [[gnu::always_inline]] void on_acknowledged(std::uint32_t step32) noexcept {
-    if (step32 - static_cast<std::uint32_t>(done_) < window) on_known_acknowledged(step32);
-  }
-  /// The same of a path that comes up only once, so that its acknowledgements are never late.
-  [[gnu::always_inline]] void on_known_acknowledged(std::uint32_t step32) noexcept {
-    ++steps_[step32 % window].acked;
-    release();
-  }
-
-  /// The receiver has all below `position`, flushed.
-  void on_confirmed(Step position) noexcept {
-    if (ReleasePolicy::on_acknowledgement(true)) return;  // It waits for no confirmation.
-    if (newer(position, confirmed_)) {
-      confirmed_ = position;
-      release();
-    }
-  }
-
-  /// Something is acknowledged, and only the receiver's word for it is missing.
-  [[nodiscard]] bool waits_for_confirmation() const noexcept {
-    if (ReleasePolicy::on_acknowledgement(true) || done_ == next_) return false;
-    Slot const& st = steps_[done_ % window];
-    return st.acked == st.parts && !ReleasePolicy::on_acknowledgement(st.needs_confirm);
   }
 
   /// The newest CTS confirms most, although nothing is queued to answer it.
@@ -118,8 +100,6 @@ class SendQueue {
     cursor_ = {};
   }
 
-  [[nodiscard]] Step done() const noexcept { return done_; }
-  [[nodiscard]] Step next() const noexcept { return next_; }
   /// Below: acknowledged by the NIC, released or not.
   [[nodiscard]] Step acknowledged() const noexcept {
     Step s = done_;
@@ -134,14 +114,6 @@ class SendQueue {
     return requests_.any_queued() || done_ != matched_ || next_ != done_;
   }
   [[nodiscard]] bool on_wire() const noexcept { return next_ != done_ || cursor_.begun; }
-  [[nodiscard]] std::uint64_t bytes_on_wire() const noexcept {
-    std::uint64_t n = 0;
-    for (Step s = done_; s != next_; ++s) {
-      Slot const& st = steps_[s % window];
-      for (std::uint8_t r = 0; r < st.count; ++r) n += carried(st, r);
-    }
-    return n;
-  }
   [[nodiscard]] std::uint64_t resent_bytes() const noexcept { return resent_bytes_; }
   [[nodiscard]] std::uint64_t resent_steps() const noexcept { return resent_steps_; }
 
@@ -152,6 +124,22 @@ class SendQueue {
   /// whole.
   template <class P>
   [[nodiscard, gnu::always_inline]] bool learn(P& path, Epoch epoch) noexcept {
+    CtsElement cts;
+    if (confirms() ||
+        !read_plain_cts(path.block().cts[next_ % window].elements[0], next_, epoch, cts))
+      return learn_any(path, epoch);
+    if (next_ - done_ >= window) return false;
+    Slot& st = steps_[next_ % window];
+    if (st.filled == 0) {
+      st.count = 1;
+      st.too_long = 0;
+      st.special = 0;
+    }
+    targets_[0] = {cts.address, cts.length, cts.keys, cts.tag};
+    return known_ = true;
+  }
+  template <class P>
+  [[nodiscard, gnu::noinline]] bool learn_any(P& path, Epoch epoch) noexcept {
     Slot& st = steps_[next_ % window];
     std::size_t r = 0;
     do {
@@ -159,13 +147,16 @@ class SendQueue {
       if (!read_cts(path.block().cts[next_ % window].elements[r], next_, r, epoch, cts))
         return false;
       if (r == 0) {
-        on_confirmed(cts.confirmed);
+        if (cts.needs_confirm != 0) confirms_ = true;
+        if (confirms()) on_confirmed(cts.confirmed);
         // The receiver may be a window ahead of what is released here: the slot is still taken.
         if (next_ - done_ >= window) return false;
         if (st.filled == 0) {
           st.count = cts.count;
           st.too_long = 0;
-          if (!ReleasePolicy::on_acknowledgement(true)) st.needs_confirm = cts.needs_confirm != 0;
+          st.special =
+              static_cast<std::uint8_t>((cts.count == 1 ? 0 : Slot::not_whole) |
+                                        (cts.needs_confirm == 0 ? 0 : Slot::needs_confirm));
         }
       }
       targets_[r] = {cts.address, cts.length, cts.keys, cts.tag};
@@ -197,25 +188,27 @@ class SendQueue {
     std::uint16_t const i = requests_.match(targets_[r].tag);
     if (i == SendRequests::none) return false;
     st.requests[r] = i;
-    if (requests_[i].from.length > targets_[r].length)
+    if (requests_[i].from.length > targets_[r].length) {
       st.too_long = static_cast<std::uint8_t>(st.too_long | 1u << r);
+      st.special |= Slot::not_whole;
+    }
     return true;
   }
 
   template <class P>
-  [[gnu::always_inline]] Errc write(P& path, PathId id, Epoch epoch) noexcept {
+  [[gnu::always_inline]] Errc write(P& path, Epoch epoch) noexcept {
     Slot& st = steps_[next_ % window];
-    if (st.count == 1 && st.too_long == 0) {
+    if ((st.special & Slot::not_whole) == 0) {
       Memory const& from = requests_[st.requests[0]].from;
       if (from.length <= max_message_ && parts_of(from.length, path.queue_count()) == 1)
-        return write_one(path, id, epoch, st, from);
+        return write_one(path, epoch, st, from);
     }
-    return write_any(path, id, epoch, st);
+    return write_any(path, epoch, st);
   }
 
   /// The common step: one receive, one part, one write.
   template <class P>
-  [[gnu::always_inline]] Errc write_one(P& path, PathId id, Epoch epoch, Slot& st,
+  [[gnu::always_inline]] Errc write_one(P& path, Epoch epoch, Slot& st,
                                         Memory const& from) noexcept {
     auto& queue = path.queue_of(next_);
     if (!path.has_room(queue, 2)) return Errc::would_block;
@@ -224,7 +217,7 @@ class SendQueue {
       begin(st, 1, from.length);
       if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
     }
-    WorkRequest& wr = data_request(id, queue, from, targets_[0], 0, from.length);
+    WorkRequest& wr = data_request(queue, from, targets_[0], 0, from.length);
     wr.signaled = true;
     wr.kind = WorkRequest::Kind::write_with_immediate;
     wr.immediate = notify(epoch, 0, exact);
@@ -241,7 +234,7 @@ class SendQueue {
 
   /// Any step: several receives, parts, and writes per part. Goes on where it ran out of room.
   template <class P>
-  [[gnu::noinline]] Errc write_any(P& path, PathId id, Epoch epoch, Slot& st) noexcept {
+  [[gnu::noinline]] Errc write_any(P& path, Epoch epoch, Slot& st) noexcept {
     std::uint64_t bytes = 0;
     bool exact = st.too_long == 0;
     for (std::uint8_t r = 0; r < st.count; ++r) {
@@ -257,7 +250,7 @@ class SendQueue {
         if (!path.has_room(queue, 2)) return Errc::would_block;
         if (Errc const e = write_sizes(path, epoch, st, queue); e != Errc::ok) return e;
       }
-      if (Errc const e = write_part(path, id, epoch, st, queue, exact); e != Errc::ok) return e;
+      if (Errc const e = write_part(path, epoch, st, queue, exact); e != Errc::ok) return e;
     }
     cursor_ = {};
     return Errc::ok;
@@ -265,7 +258,7 @@ class SendQueue {
 
   /// Every receive's share of the part at the cursor. The last write that has bytes notifies.
   template <class P>
-  [[gnu::always_inline]] Errc write_part(P& path, PathId id, Epoch epoch, Slot const& st,
+  [[gnu::always_inline]] Errc write_part(P& path, Epoch epoch, Slot const& st,
                                          typename P::Queue& queue, bool exact) noexcept {
     std::uint8_t const last = last_receive(st);
     std::uint64_t offset = cursor_.offset;
@@ -279,7 +272,7 @@ class SendQueue {
         bool const notifies = whole && r == last;
         Errc e = Errc::would_block;
         if (path.has_room(queue, 1)) [[likely]] {
-          WorkRequest& wr = data_request(id, queue, requests_[st.requests[r]].from, targets_[r],
+          WorkRequest& wr = data_request(queue, requests_[st.requests[r]].from, targets_[r],
                                          share.from + offset, n);
           wr.signaled = notifies || path.sign_now(queue);
           wr.kind = notifies ? WorkRequest::Kind::write_with_immediate : WorkRequest::Kind::write;
@@ -318,16 +311,15 @@ class SendQueue {
 
   /// The queue's request, made that of a piece of data. Kind and signaled are the caller's.
   template <class Queue>
-  [[gnu::always_inline]] static WorkRequest& data_request(PathId id, Queue& queue,
-                                                          Memory const& from, Target const& to,
-                                                          std::uint64_t offset,
+  [[gnu::always_inline]] static WorkRequest& data_request(Queue& queue, Memory const& from,
+                                                          Target const& to, std::uint64_t offset,
                                                           std::uint64_t bytes) noexcept {
     WorkRequest& wr = queue.data;
     wr.local = from.address + offset;
     wr.length = bytes;
     wr.remote = to.address + offset;
     wr.keys.remote = to.keys[queue.lane];
-    wr.keys.local = from.keys != nullptr ? (*from.keys)[id][queue.lane].local : 0;
+    wr.keys.local = from.keys != nullptr ? queue.keys_of(*from.keys).local : 0;
     return wr;
   }
 
@@ -349,11 +341,6 @@ class SendQueue {
     }
   }
 
-  /// Bytes of a receive that go over the wire: none of a send that is too long for it.
-  [[nodiscard]] std::uint64_t carried(Slot const& st, std::uint8_t r) const noexcept {
-    return (st.too_long >> r & 1) != 0 ? 0 : requests_[st.requests[r]].from.length;
-  }
-
   /// The last receive that has bytes in the current part: its last write notifies. 0 when none has.
   [[nodiscard]] std::uint8_t last_receive(Slot const& st) const noexcept {
     for (std::uint8_t r = st.count; r-- > 0;) {
@@ -362,45 +349,14 @@ class SendQueue {
     return 0;
   }
 
-  [[gnu::always_inline]] void release() noexcept {
-    while (done_ != next_) {
-      Slot const& st = steps_[done_ % window];
-      // Also what the receiver has confirmed may be sent again by our NIC until it is acknowledged.
-      if (st.acked != st.parts) return;
-      if (!ReleasePolicy::on_acknowledgement(st.needs_confirm) && !newer(confirmed_, done_)) return;
-      complete(Errc::ok, Delivered::yes);
-    }
-  }
-
-  /// Ends the step at done_.
-  [[gnu::always_inline]] void complete(Errc error, Delivered delivered) noexcept {
-    Slot& st = steps_[done_ % window];
-    if (st.count == 1 && st.too_long == 0) [[likely]] {
-      requests_.end(st.requests[0], error, delivered);
-    } else {
-      for (std::uint8_t r = 0; r < st.count; ++r) {
-        bool const too_long = error == Errc::ok && (st.too_long >> r & 1) != 0;
-        requests_.end(st.requests[r], too_long ? Errc::message_too_long : error,
-                      too_long ? Delivered::no : delivered);
-      }
-    }
-    st.filled = 0;
-    ++done_;
-  }
-
-  Step done_;       ///< Below: completed.
-  Step next_;       ///< Next step to write.
-  Step matched_;    ///< Next step to give sends to; above next_ only after a rewind.
-  Step high_;       ///< What a rewind left behind: below is a resend.
-  Step confirmed_;  ///< The receiver has all below, flushed.
+  Step matched_;  ///< Next step to give sends to; above next_ only after a rewind.
+  Step high_;     ///< What a rewind left behind: below is a resend.
   std::uint64_t max_message_ = ~std::uint64_t{0};
   std::uint64_t resent_bytes_ = 0;
   std::uint64_t resent_steps_ = 0;
   Cursor cursor_;
   bool known_ = false;  ///< targets_ are those of the step at next_, in this epoch.
   std::array<Target, max_receives> targets_{};
-  std::array<Slot, window> steps_{};
-  SendRequests requests_;
 };
 
 }  // namespace vccl::detail

@@ -19,7 +19,10 @@ struct alignas(32) SendSlot {
   std::uint8_t parts = 0;
   std::uint8_t acked = 0;
   std::uint8_t too_long = 0;
-  bool needs_confirm = false;
+  /// What sets it apart from the common step, which is told by one compare.
+  std::uint8_t special = 0;
+  static constexpr std::uint8_t not_whole = 1;  ///< Several receives, or one that is too short.
+  static constexpr std::uint8_t needs_confirm = 2;
 };
 static_assert(sizeof(SendSlot) == 32);
 

@@ -16,9 +16,9 @@ namespace vccl::detail {
 using Words = std::array<std::uint64_t, 8>;
 
 /// Loads an element word by word. A word is never torn; the element may be: check it.
-[[nodiscard]] inline Words load_words(const void* from) noexcept {
+[[nodiscard, gnu::always_inline]] inline Words load_words(const void* from) noexcept {
   auto const* p = static_cast<const std::uint64_t*>(from);
-  return [p]<std::size_t... I>(std::index_sequence<I...>) {
+  return [p]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
     return Words{__atomic_load_n(p + I, __ATOMIC_ACQUIRE)...};
   }(std::make_index_sequence<8>{});
 }
@@ -29,9 +29,9 @@ template <class Record>
 }
 
 /// Stores an element word by word.
-inline void store_words(void* to, Words const& w) noexcept {
+[[gnu::always_inline]] inline void store_words(void* to, Words const& w) noexcept {
   auto* p = static_cast<std::uint64_t*>(to);
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
     (__atomic_store_n(p + I, w[I], __ATOMIC_RELAXED), ...);
   }(std::make_index_sequence<8>{});
 }

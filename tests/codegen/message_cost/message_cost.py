@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions of a message, the transport excluded, and compares them with hand-written code.
 
-    message_cost.py --program bare=<file> --program none=<file> ... --limit none=1.01
+    message_cost.py --program bare=<file> --program none=<file> ... --limit none=1.01*bare
 
 Each program runs under callgrind with two numbers of messages; the difference has no set-up in it.
 Calls into vccl::wire, with all that they call, do not count: they stand for a verbs library. A limit
-is a factor of what `bare` needs, and may add instructions: resilient=1.10+60.
+is a factor of what another variant needs, may add instructions, and may be for messages of one size
+only: resilient=1.10*none, resilient=none+60@8.
 """
 
 import argparse
@@ -40,12 +41,12 @@ def count(listing):
     return counted
 
 
-def run(valgrind, program, size, receives, messages):
+def run(valgrind, program, *arguments):
     """Instructions of a run."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind.out"
         command = [valgrind, "--tool=callgrind", "--compress-strings=no", "--compress-pos=no", f"--callgrind-out-file={out}"]  # fmt: skip
-        command += [program, str(size), str(receives), str(messages)]
+        command += [str(program), *map(str, arguments)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             sys.exit(f"{' '.join(command)}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
@@ -62,16 +63,24 @@ def pair(text):
     return name, value
 
 
+def limit(text):
+    """variant, factor, other variant, instructions more, bytes"""
+    parts = re.fullmatch(r"(\w+)=(?:([\d.]+)\*)?([a-z_]+)(?:\+(\d+))?(?:@(\d+))?", text)
+    if not parts:
+        raise argparse.ArgumentTypeError(f"'{text}' is no limit")
+    return parts[1], float(parts[2] or 1), parts[3], int(parts[4] or 0), parts[5] and int(parts[5])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--valgrind", default="valgrind")
     parser.add_argument("--program", action="append", type=pair, required=True, metavar="VARIANT=FILE")
-    parser.add_argument("--limit", action="append", type=pair, default=[], metavar="VARIANT=FACTOR[+N]")
+    parser.add_argument("--limit", action="append", type=limit, default=[], metavar="VARIANT=[FACTOR*]OTHER[+N][@BYTES]")
     options = parser.parse_args()
     if shutil.which(options.valgrind) is None:
         print("skipped: no valgrind")
         return 77
-    programs, limits = dict(options.program), dict(options.limit)
+    programs = dict(options.program)
 
     failures = 0
     print("instructions per message, transport excluded")
@@ -82,9 +91,10 @@ def main():
             sys.exit(f"{bare} instructions cannot be all of a message: what was counted?")
         for name, cost in costs.items():
             line = f"{receives} x {size} B  {name:20} {cost:8.1f}  {cost / bare:.3f} x bare"
-            if name in limits:
-                factor, _, more = limits[name].partition("+")
-                most = float(factor) * bare + float(more or 0)
+            for variant, factor, other, more, only in options.limit:
+                if variant != name or only not in (None, size):
+                    continue
+                most = factor * costs[other] + more
                 line += f"  at most {most:.1f}" + ("" if cost <= most else "  TOO MANY")
                 failures += cost > most
             print(line, flush=True)
