@@ -20,7 +20,9 @@ Errc Pipe::send(std::span<std::byte const> message) noexcept {
   if (!hooks_->message) return pipe_->send(message);
   std::vector<std::byte> changed{message.begin(), message.end()};
   hooks_->message(changed);
-  return changed.empty() ? Errc::ok : pipe_->send(changed);
+  Errc const e = changed.empty() ? Errc::ok : pipe_->send(changed);
+  for (auto const& more : std::exchange(hooks_->extra, {})) static_cast<void>(pipe_->send(more));
+  return e;
 }
 std::size_t Pipe::receive(std::span<std::byte> into) noexcept {
   return pipe_ == nullptr ? 0 : pipe_->receive(into);
@@ -95,6 +97,7 @@ Errc Nic::describe(LaneAddress& mine) noexcept {
   Errc const e = nic_->describe(mine);
   if (mine.max_message > max_message()) mine.max_message = max_message();
   if (e == Errc::ok && hooks_.address) hooks_.address(mine);
+  if (e == Errc::ok) hooks_.described[static_cast<std::size_t>(port_) % 8] = mine;
   return e;
 }
 Errc Nic::connect(LaneAddress const& theirs) noexcept { return nic_->connect(theirs); }

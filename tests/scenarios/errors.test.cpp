@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors that no other path would mend, and calls of the transport that fail.
+#include <support/soak.hpp>
+#include <support/world.hpp>
+#include <vccl/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+namespace vccl::test {
+
+namespace {
+
+/// What the sender's memory going away leads to, with `script` in force.
+struct Lost {
+  explicit Lost(char const* script) : w{{.fabric = {.latency = 20_us, .oob_latency = 20_us}}} {
+    REQUIRE(w.settle());
+    w.hosts[0]->hooks.completion = [this](PortId, Completion& c) {
+      if (c.status == Status::local_protection) ++local_protection;
+    };
+    // The receiver's QP gives up by itself: its CTS find nobody who answers.
+    w.hosts[1]->hooks.completion = [this](PortId, Completion& c) {
+      if (c.status != Status::flushed) return;
+      c.status = Status::retry_exceeded;
+      ++retry_exceeded;
+    };
+    Load load = Load::uniform(2000, 4096);
+    load.depth = 16;
+    w.load(load);
+    REQUIRE(w.run_until(100));
+    w.inject(script);
+    w.ends->release_memory();  // Under the feet of the sends that are under way.
+    REQUIRE(w.until([&] { return w.sender().cause != Cause::none; }, 5_s));
+    Time const seen = w.now();
+    REQUIRE(w.until([&] { return w.sender().ended && w.receiver().ended; }, 5_s));
+    took = w.now() - seen;
+    CHECK(w.run(1_s));
+  }
+  World w;
+  int local_protection = 0;
+  int retry_exceeded = 0;
+  Duration took{};
+};
+
+}  // namespace
+
+TEST_CASE("A6: the sender's fatal error is the cause at both ends, though the receiver sees 12") {
+  // Its own 12 comes while it makes the path quiet; or long before the sender's word can reach it.
+  for (char const* script : {"", "drop control host0.port0\nhold oob host0 for 1s"}) {
+    CAPTURE(script);
+    Lost l{script};
+    CHECK(l.local_protection == 1);
+    CHECK(l.retry_exceeded > 0);
+    for (End const end : {End::sender, End::receiver}) {
+      CAPTURE((end == End::sender));
+      ConnectionStatus const s = l.w.ends->status(end);
+      CHECK(s.cause == Cause::local_error);
+      CHECK(s.counters.failovers == 0);
+      CHECK(l.w.errors(end) == std::vector{Errc::aborted});
+    }
+    CHECK(l.w.problems() == "");
+    // A round trip and two ticks.
+    if (*script == '\0') CHECK(l.took < 3_ms);
+  }
+}
+
+namespace {
+
+/// Sets a connection up, sends, fails over and returns with a call that fails. Says what is wrong.
+struct Refusal {
+  std::string wrong;
+  std::uint64_t fired = 0;
+  bool failed = false;
+};
+
+Refusal refuse(std::string const& script) {
+  Refusal out;
+  std::optional<World> made;
+  try {
+    made.emplace(Start{.link = links::quick, .fabric = {.latency = 5_us}, .connect = false});
+    World& w = *made;
+    w.inject(script);
+    w.ends->accept();
+    w.ends->connect(PortId{0}, w.ends->handle());
+    w.load(Load::uniform(150, 2000));
+  } catch (SetupError const& e) {
+    out.failed = true;
+    if (*e.what() == '\0') out.wrong = "an error without a text";
+    if (made) out.fired = made->fired(soft::Action::call_fails);
+    return out;
+  }
+  World& w = *made;
+  w.sends_at_most = 50;
+  w.run_until(50, 5_s);
+  w.inject("link host0.port0 down for 60ms");
+  w.sends_at_most = World::none;
+  // Silence is what must not be: everything ends, at the latest at the outage deadline.
+  if (!w.run(45_s)) out.wrong += "silence\n";
+  w.until([] { return false; }, 300_ms);
+  if (!w.sender().ended && !w.receiver().ended && !w.receiver().counters.failbacks) {
+    w.until([&] { return w.receiver().counters.failbacks != 0 || w.receiver().ended; }, 5_s);
+  }
+  out.fired = w.fired(soft::Action::call_fails);
+  out.failed = w.received() != 150;
+  if (out.failed) {
+    for (End const end : {End::sender, End::receiver}) {
+      ConnectionStatus const s = w.ends->status(end);
+      if (!s.ended) out.wrong += "one end goes on without the other\n";
+      if (s.cause == Cause::none) out.wrong += "no cause\n";
+      if (w.errors(end).size() > 1) out.wrong += "more than one error\n";
+    }
+  }
+  out.wrong += w.problems();
+  return out;
+}
+
+char const* const calls[] = {"post_send", "post_receive", "poll",  "flush",
+                             "describe",  "connect",      "fence", "register_memory"};
+
+}  // namespace
+
+TEST_CASE("B6: whichever call of the transport fails once, it ends in success or one error") {
+  std::uint64_t fired = 0;
+  std::size_t const all = soak_count(0, 1);
+  for (char const* call : calls) {
+    for (int host = 0; host < 2; ++host) {
+      for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
+        std::uint64_t of_call = 0;
+        for (int n = 1; n <= 200; n = all != 0 || n < 3 ? n + 1 : n * 3) {
+          std::string const script = std::string{"call "} + call + ' ' + std::to_string(n) +
+                                     " host" + std::to_string(host) + " fails " + error;
+          CAPTURE(script);
+          Refusal const r = refuse(script);
+          CHECK(r.wrong == "");
+          of_call += r.fired;
+          if (r.fired == 0) break;  // It is not called so often.
+        }
+        CHECK(of_call > 0);
+        fired += of_call;
+      }
+    }
+  }
+  MESSAGE("calls refused: " << fired);
+}
+
+TEST_CASE("B6: a call that fails for good, on one port or all, ends in success or one error") {
+  for (char const* call : calls) {
+    for (char const* place : {"host0.port0", "host1.port0", "host0", "host1"}) {
+      for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
+        for (char const* from : {"1..", "40.."}) {
+          std::string const script =
+              std::string{"call "} + call + ' ' + from + ' ' + place + " fails " + error;
+          CAPTURE(script);
+          Refusal const r = refuse(script);
+          CHECK(r.wrong == "");
+          if (*from == '1') CHECK(r.fired > 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace vccl::test
