@@ -51,6 +51,7 @@ TEST_CASE("A6: the sender's fatal error is the cause at both ends, though the re
   // Its own 12 comes while it makes the path quiet; or long before the sender's word can reach it.
   for (char const* script : {"", "drop control host0.port0\nhold oob host0 for 1s"}) {
     CAPTURE(script);
+    bool const late = *script != '\0';
     Lost l{script};
     CHECK(l.local_protection == 1);
     CHECK(l.retry_exceeded > 0);
@@ -58,12 +59,12 @@ TEST_CASE("A6: the sender's fatal error is the cause at both ends, though the re
       CAPTURE((end == End::sender));
       ConnectionStatus const s = l.w.ends->status(end);
       CHECK(s.cause == Cause::local_error);
-      CHECK(s.counters.failovers == 0);
+      // Before the word is there the receiver cannot know better; the cause is the same even then.
+      if (!late) CHECK(s.counters.failovers == 0);
       CHECK(l.w.errors(end) == std::vector{Errc::aborted});
     }
     CHECK(l.w.problems() == "");
-    // A round trip and two ticks.
-    if (*script == '\0') CHECK(l.took < 3_ms);
+    if (!late) CHECK(l.took < 3_ms);  // A round trip, and a tick of each end.
   }
 }
 
@@ -94,7 +95,10 @@ Refusal refuse(std::string const& script) {
   }
   World& w = *made;
   w.sends_at_most = 50;
-  w.run_until(50, 5_s);
+  // With a path that works, no failing call of the other holds it up for longer than the NIC's
+  // retry window.
+  bool const everywhere = script.find(".port") == std::string::npos;
+  if (!w.run_until(50, 4_s) && !everywhere && !w.receiver().ended) out.wrong += "held up\n";
   w.inject("link host0.port0 down for 60ms");
   w.sends_at_most = World::none;
   // Silence is what must not be: everything ends, at the latest at the outage deadline.
@@ -113,7 +117,12 @@ Refusal refuse(std::string const& script) {
       if (w.errors(end).size() > 1) out.wrong += "more than one error\n";
     }
   }
-  out.wrong += w.problems();
+  // A receiver that cannot read its queues lacks what the sender's NIC saw acknowledged: then both
+  // say so (docs/failure_model.md, rule 7).
+  bool const behind = w.sender().cause == Cause::position_behind &&
+                      w.receiver().cause == Cause::position_behind;
+  std::string const problems = w.problems();
+  if (!behind || problems.find("hangs") != std::string::npos) out.wrong += problems;
   return out;
 }
 
@@ -125,12 +134,13 @@ char const* const calls[] = {"post_send", "post_receive", "poll",  "flush",
 TEST_CASE("B6: whichever call of the transport fails once, it ends in success or one error") {
   std::uint64_t fired = 0;
   std::size_t const all = soak_count(0, 1);
-  for (char const* call : calls) {
+  for (std::string const call : calls) {
     for (int host = 0; host < 2; ++host) {
+      if (host == 0 && call == "post_receive") continue;  // A sender posts none.
       for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
         std::uint64_t of_call = 0;
         for (int n = 1; n <= 200; n = all != 0 || n < 3 ? n + 1 : n * 3) {
-          std::string const script = std::string{"call "} + call + ' ' + std::to_string(n) +
+          std::string const script = "call " + call + ' ' + std::to_string(n) +
                                      " host" + std::to_string(host) + " fails " + error;
           CAPTURE(script);
           Refusal const r = refuse(script);
@@ -147,12 +157,13 @@ TEST_CASE("B6: whichever call of the transport fails once, it ends in success or
 }
 
 TEST_CASE("B6: a call that fails for good, on one port or all, ends in success or one error") {
-  for (char const* call : calls) {
-    for (char const* place : {"host0.port0", "host1.port0", "host0", "host1"}) {
+  for (std::string const call : calls) {
+    for (std::string const place : {"host0.port0", "host1.port0", "host0", "host1"}) {
+      if (place.starts_with("host0") && call == "post_receive") continue;
       for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
         for (char const* from : {"1..", "40.."}) {
           std::string const script =
-              std::string{"call "} + call + ' ' + from + ' ' + place + " fails " + error;
+              "call " + call + ' ' + from + ' ' + place + " fails " + error;
           CAPTURE(script);
           Refusal const r = refuse(script);
           CHECK(r.wrong == "");

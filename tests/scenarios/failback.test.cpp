@@ -37,7 +37,8 @@ void silence(World& w, std::size_t host, Duration d) {
 }  // namespace
 
 TEST_CASE("C1: a receiver that learns late of the loss brings it back a probe period after that") {
-  std::vector<Duration> const delays{500_ms, 2_s, 10_s, 60_s};
+  // As late as the sender goes on without an answer: see below for more.
+  std::vector<Duration> const delays{500_ms, 2_s, 10_s, 29_s};
   for (Duration const late : delays) {
     CAPTURE(late.ns);
     World w{{.fabric = {.latency = 5_us, .oob_latency = 20_us}}};
@@ -62,6 +63,24 @@ TEST_CASE("C1: a receiver that learns late of the loss brings it back a probe pe
     CHECK(proof.lacks() == "");
     CHECK(w.problems() == "");
   }
+}
+
+TEST_CASE("C1: a receiver that is not reached for the outage deadline ends as the sender did") {
+  World w{{.fabric = {.latency = 5_us, .oob_latency = 20_us}}};
+  REQUIRE(w.settle());
+  w.load(Load::uniform(20, 1000));
+  REQUIRE(w.run());
+  silence(w, 0, 60_s);
+  w.inject("link host0.port0 down for 300ms");
+  w.idle(59_s);
+  CHECK(w.fired(soft::Action::link_down) == 1);
+  CHECK(w.sender().ended);
+  CHECK(!w.receiver().ended);
+  w.idle(2_s);
+  CHECK(w.receiver().ended);
+  CHECK(w.sender().cause == Cause::port_down);
+  CHECK(w.receiver().cause == Cause::port_down);
+  CHECK(w.problems() == "");
 }
 
 TEST_CASE("C1: attempts that the sender takes no part in are not counted against it") {

@@ -33,12 +33,12 @@ class PathJobs {
     j.stage = s;
     j.number = number;
     j.since = j.step_since = now;
-    if (s == Stage::error) j.probe_lanes = 0;
+    if (s == Stage::error) j.probe_lanes = j.unposted = 0;
     j.arms = false;
   }
   void stop(PathId q) noexcept {
     jobs_[q].stage = Stage::none;
-    jobs_[q].probe_lanes = 0;
+    jobs_[q].probe_lanes = jobs_[q].unposted = 0;
   }
 
   /// Steps the job of path `q`.
@@ -47,6 +47,7 @@ class PathJobs {
     Job& j = jobs_[q];
     switch (j.stage) {
       case Stage::none:
+        if (j.unposted != 0) post_lanes(j, path);
         return probe_ran_out(j, now);
       case Stage::error: {
         Errc const e = path.fence(FenceStep::error);
@@ -89,17 +90,14 @@ class PathJobs {
 
   // ---- Probes: a full-MTU write of the control record on every lane
 
+  /// A lane that does not take its probe is asked again at each step(), and its time runs: a queue
+  /// that takes nothing is no better than one that answers nothing.
   template <class P>
   void post_probe(PathId q, P& path, ControlFrame const& f, Time now, bool arms) noexcept {
     Job& j = jobs_[q];
     path.write_control_out(f);
-    j.probe_lanes = 0;
-    for (std::size_t l = 0; l < path.lane_count(); ++l) {
-      if (path.post_control(l, probe_bytes, Work::probe, true) == Errc::ok) {
-        j.probe_lanes = static_cast<std::uint8_t>(j.probe_lanes | 1u << l);
-      }
-    }
-    static_cast<void>(path.flush());
+    j.probe_lanes = j.unposted = static_cast<std::uint8_t>((1u << path.lane_count()) - 1);
+    post_lanes(j, path);
     j.arms = arms;
     j.probe_since = now;
     ++probes_;
@@ -169,6 +167,7 @@ class PathJobs {
     bool arms = false;  ///< The probe under way arms the path.
     bool theirs_known = false;
     std::uint8_t probe_lanes = 0;  ///< Bit per lane whose probe is not answered.
+    std::uint8_t unposted = 0;     ///< Bit per lane that has not taken its probe yet.
     std::uint16_t number = 0;
     std::uint16_t theirs_number = 0;
     std::uint64_t speed = 0;
@@ -192,8 +191,17 @@ class PathJobs {
   static JobEnd probe_ran_out(Job& j, Time now) noexcept {
     if (!j.arms || now - j.probe_since < probe_limit) return {};
     j.arms = false;
-    j.probe_lanes = 0;
+    j.probe_lanes = j.unposted = 0;
     return {Stage::probe, false};
+  }
+  template <class P>
+  static void post_lanes(Job& j, P& path) noexcept {
+    for (std::size_t l = 0; l < path.lane_count(); ++l) {
+      if ((j.unposted >> l & 1) == 0) continue;
+      if (path.post_control(l, probe_bytes, Work::probe, true) == Errc::ok)
+        j.unposted = static_cast<std::uint8_t>(j.unposted & ~(1u << l));
+    }
+    static_cast<void>(path.flush());
   }
 
   std::array<Job, max_paths> jobs_{};
