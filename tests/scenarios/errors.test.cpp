@@ -119,8 +119,8 @@ Refusal refuse(std::string const& script) {
   }
   // A receiver that cannot read its queues lacks what the sender's NIC saw acknowledged: then both
   // say so (docs/failure_model.md, rule 7).
-  bool const behind = w.sender().cause == Cause::position_behind &&
-                      w.receiver().cause == Cause::position_behind;
+  bool const behind =
+      w.sender().cause == Cause::position_behind && w.receiver().cause == Cause::position_behind;
   std::string const problems = w.problems();
   if (!behind || problems.find("hangs") != std::string::npos) out.wrong += problems;
   return out;
@@ -140,8 +140,8 @@ TEST_CASE("B6: whichever call of the transport fails once, it ends in success or
       for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
         std::uint64_t of_call = 0;
         for (int n = 1; n <= 200; n = all != 0 || n < 3 ? n + 1 : n * 3) {
-          std::string const script = "call " + call + ' ' + std::to_string(n) +
-                                     " host" + std::to_string(host) + " fails " + error;
+          std::string const script = "call " + call + ' ' + std::to_string(n) + " host" +
+                                     std::to_string(host) + " fails " + error;
           CAPTURE(script);
           Refusal const r = refuse(script);
           CHECK(r.wrong == "");
@@ -162,8 +162,7 @@ TEST_CASE("B6: a call that fails for good, on one port or all, ends in success o
       if (place.starts_with("host0") && call == "post_receive") continue;
       for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
         for (char const* from : {"1..", "40.."}) {
-          std::string const script =
-              "call " + call + ' ' + from + ' ' + place + " fails " + error;
+          std::string const script = "call " + call + ' ' + from + ' ' + place + " fails " + error;
           CAPTURE(script);
           Refusal const r = refuse(script);
           CHECK(r.wrong == "");

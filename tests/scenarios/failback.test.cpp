@@ -137,7 +137,7 @@ TEST_CASE("C2: a GID that comes back at another index, late, or changed is asked
       return std::vector{w.hosts[0]->hooks.described[0].gid, w.hosts[1]->hooks.described[0].gid};
     };
     auto const before = gids();
-    Load load = Load::uniform(100'000, 1000);
+    Load load = Load::uniform(8000, 1000);
     load.pause = 1_ms;
     w.load(load);
     REQUIRE(w.run_until(10));
@@ -163,8 +163,8 @@ TEST_CASE("C2: a GID that comes back at another index, late, or changed is asked
 
 TEST_CASE("C5: a port that is active again carries nothing until its QPs are new and probed") {
   for (int host = 0; host < 2; ++host) {
-    for (char const* fence : {"fence any takes 400ms on reset count 4",
-                              "fence any takes 400ms on error count 4"}) {
+    for (char const* fence :
+         {"fence any takes 400ms on reset count 4", "fence any takes 400ms on error count 4"}) {
       CAPTURE(host);
       CAPTURE(fence);
       World w{{.fabric = {.latency = 5_us}}};
@@ -189,8 +189,8 @@ TEST_CASE("C5: a port that is active again carries nothing until its QPs are new
             ++seen[h].failed;
         };
       }
-      Load load = Load::uniform(100'000, 4096);
-      load.pause = 200_us;
+      Load load = Load::uniform(8000, 4096);
+      load.pause = 500_us;
       w.load(load);
       REQUIRE(w.run_until(50));
       Proof proof{w, soft::Action::link_down};
@@ -228,8 +228,8 @@ TEST_CASE("C8: QPs that cannot be used after ERR are made anew, whatever way the
   };
   for (Way const way : {Way{links::quick, "both"}, Way{links::quick_out_of_band, "pipe"},
                         Way{links::quick_in_band, "paths"}}) {
-    for (char const* breaks : {"reset host0.port0 breaks", "reset host1.port0 breaks",
-                               "reset any breaks"}) {
+    for (char const* breaks :
+         {"reset host0.port0 breaks", "reset host1.port0 breaks", "reset any breaks"}) {
       CAPTURE(way.what);
       CAPTURE(breaks);
       World w{{.link = way.link, .fabric = {.latency = 5_us}}};
@@ -239,7 +239,7 @@ TEST_CASE("C8: QPs that cannot be used after ERR are made anew, whatever way the
       };
       std::uint32_t const before[] = {number(0), number(1)};
       std::size_t const qps = w.queue_pairs();
-      Load load = Load::uniform(100'000, 1000);
+      Load load = Load::uniform(8000, 1000);
       load.pause = 500_us;
       w.load(load);
       REQUIRE(w.run_until(20));

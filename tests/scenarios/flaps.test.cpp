@@ -10,11 +10,12 @@
 
 namespace vccl::test {
 
-TEST_CASE("C7: through many flaps of the primary, and some of the backup, nothing is lost or leaks") {
+TEST_CASE(
+    "C7: through many flaps of the primary, and some of the backup, nothing is lost or leaks") {
   std::size_t const cycles = soak_count(20, 200);
   World w{{.link = links::quick, .fabric = {.latency = 5_us}}};
   REQUIRE(w.settle());
-  Load load = Load::uniform(200 * 1000, 2048);
+  Load load = Load::uniform(cycles * 800, 2048);
   load.depth = 8;
   load.pause = 1_ms;
   w.load(load);
@@ -65,8 +66,7 @@ std::string flap(bool injects, bool heals, bool goes_on) {
   w.load(load);
   REQUIRE(w.run_until(20));
   Proof proof{w, soft::Action::link_down};
-  if (injects)
-    w.inject(std::string{"link host0.port0 down"} + (heals ? " for 60ms" : ""));
+  if (injects) w.inject(std::string{"link host0.port0 down"} + (heals ? " for 60ms" : ""));
   w.until([] { return false; }, 300_ms);
   proof.returned();
   if (!goes_on) return proof.lacks();

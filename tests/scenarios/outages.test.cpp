@@ -28,9 +28,8 @@ TEST_CASE("A1: with 37 chunks posted and 31 sent when the port goes down, both e
   Time const down = there.now();
   CHECK(there.posted() == 37);
   CHECK(there.sender().counters.steps < 31);
-  REQUIRE(until_all(ring, [&] {
-    return there.sender().active_path == 1 && there.receiver().active_path == 1;
-  }));
+  REQUIRE(until_all(
+      ring, [&] { return there.sender().active_path == 1 && there.receiver().active_path == 1; }));
   CHECK(there.now() - down >= 50_ms);  // The hold, one round of messages, a tick of each end.
   CHECK(there.now() - down < 55_ms);
   Step received = 0;
@@ -62,9 +61,9 @@ constexpr Duration nic_timeout{4096LL << 16};
 /// Takes the port of a host down for tenths of the hold, again and again, under steady traffic.
 void flap(World& w, int host, std::int64_t tenths, std::size_t times) {
   REQUIRE(w.settle());
-  Load load = Load::uniform(100'000, 4096);
+  Load load = Load::uniform(times * 4000, 4096);
   load.depth = 4;
-  load.pause = 500_us;
+  load.pause = 1_ms;
   w.load(load);
   Duration const outage = hold * tenths / 10;
   bool const switches = tenths > 10;
@@ -72,8 +71,8 @@ void flap(World& w, int host, std::int64_t tenths, std::size_t times) {
     w.until([] { return false; }, 30_ms);
     std::uint64_t const resent = w.sender().counters.resent_steps;
     std::uint64_t const received = w.receiver().counters.steps;
-    w.inject("link host" + std::to_string(host) + ".port0 down for " +
-             std::to_string(outage.ns) + "ns");
+    w.inject("link host" + std::to_string(host) + ".port0 down for " + std::to_string(outage.ns) +
+             "ns");
     Time const down = w.now();
     CHECK(w.fired(soft::Action::link_down) == n);
     // The longest time without a step: what is under way when the port goes down may arrive.
@@ -82,6 +81,7 @@ void flap(World& w, int host, std::int64_t tenths, std::size_t times) {
     CHECK(gap >= (switches ? hold : outage));
     CHECK(gap < (switches ? hold + 5_ms : outage + nic_timeout + 5_ms));
     w.until([] { return false; }, 500_ms);
+    CHECK(w.hosts[static_cast<std::size_t>(host)]->hooks.port_errors == n);
     std::uint64_t const expected = switches ? n : 0;
     CHECK(w.sender().counters.failovers == expected);
     CHECK(w.receiver().counters.failovers == expected);

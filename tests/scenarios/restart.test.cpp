@@ -87,8 +87,7 @@ void die(Death const& how) {
   CHECK(w.now() - begin <= 33_s);  // The outage deadline and the linger.
   CHECK(w.sender().ended);
   CHECK(w.sender().counters.failovers == 0);
-  MESSAGE("ended after " << (w.now() - begin).ns / 1'000'000 << " ms: "
-                         << text(w.sender().cause));
+  MESSAGE("ended after " << (w.now() - begin).ns / 1'000'000 << " ms: " << text(w.sender().cause));
   CHECK(into == std::vector<std::byte>(1000, std::byte{2}));
   if (how.successor) {
     next.wind_up();

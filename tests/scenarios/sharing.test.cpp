@@ -158,6 +158,9 @@ TEST_CASE("C3: a port that is down for ages is tried ever more rarely, for ever,
     w.inject(port + "down");
     w.idle(200_s);  // The waits have grown to the cap by then.
     CHECK(w.sender().active_path == 1);
+    // 0.2 s, 0.4 s, ..., 25.6 s, then the cap, each a quarter more or less.
+    if (host == 0) CHECK(w.receiver().counters.arm_attempts >= 8);
+    CHECK(w.receiver().counters.arm_attempts < 8 + 150 * 4 / 90 + 2);
     std::vector<Counters> before;
     for (World* each : g.all) before.push_back(each->receiver().counters);
     // An attempt lasts longer than a tick, whatever the tick is.
@@ -174,7 +177,7 @@ TEST_CASE("C3: a port that is down for ages is tried ever more rarely, for ever,
       } else {
         CHECK(tries > periods * 95 / 100);
         CHECK(tries < periods * 105 / 100);
-        CHECK(words <= 4 * tries);
+        CHECK(words <= 3 * tries);
         MESSAGE("tries " << tries << ", messages " << words << " in " << periods << " periods");
       }
     }
@@ -207,7 +210,7 @@ TEST_CASE("C4: two connections that back each other up keep half their rate, and
   constexpr std::uint64_t bytes = 32'768;
   for (World* w : both) {
     REQUIRE(w->settle());
-    Load load = Load::uniform(100'000, bytes);
+    Load load = Load::uniform(6000, bytes);
     load.depth = 4;
     w->load(load);
   }

@@ -49,7 +49,11 @@ Time Host::now() const noexcept { return inner.now(); }
 bool Host::real_time() const noexcept { return inner.real_time(); }
 std::size_t Host::port_count() noexcept { return inner.port_count(); }
 PortState Host::port_state(PortId id) noexcept { return inner.port_state(id); }
-bool Host::poll_event(PortEvent& into) noexcept { return inner.poll_event(into); }
+bool Host::poll_event(PortEvent& into) noexcept {
+  bool const any = inner.poll_event(into);
+  if (any && into.kind == PortEvent::Kind::port_error) ++hooks.port_errors;
+  return any;
+}
 std::uint64_t Host::random() noexcept { return inner.random(); }
 Host::Door Host::listen() { return {inner.listen(), hooks}; }
 Pipe Host::dial(Address const& to) { return {inner.dial({to.host, to.door}), hooks}; }

@@ -33,6 +33,7 @@ struct Hooks {
   std::array<std::uint64_t, 8> max_message{};            ///< Per port; 0: the fabric's.
   std::vector<Completion> late;                          ///< What the next poll finds first.
   std::array<LaneAddress, 8> described{};                ///< What describe() last said, per port.
+  std::uint64_t port_errors = 0;                         ///< Events of that kind delivered.
 };
 
 class Pipe {
