@@ -32,7 +32,11 @@ struct Lost {
     w.load(load);
     REQUIRE(w.run_until(100));
     w.inject(script);
-    w.ends->release_memory();  // Under the feet of the sends that are under way.
+    // The memory is not registered any more: its key is none.
+    w.hosts[0]->hooks.post = [](PortId, WorkRequest& r) {
+      if (r.traffic == Traffic::data && r.length != 0) r.keys.local = 0xffff'ffff;
+      return Errc::ok;
+    };
     REQUIRE(w.until([&] { return w.sender().cause != Cause::none; }, 5_s));
     Time const seen = w.now();
     REQUIRE(w.until([&] { return w.sender().ended && w.receiver().ended; }, 5_s));
@@ -70,13 +74,14 @@ TEST_CASE("A6: the sender's fatal error is the cause at both ends, though the re
 
 namespace {
 
-/// Sets a connection up, sends, fails over and returns with a call that fails. Says what is wrong.
+/// What a failing call led to.
 struct Refusal {
   std::string wrong;
   std::uint64_t fired = 0;
   bool failed = false;
 };
 
+/// Sets a connection up, sends, fails over and returns with a call that fails.
 Refusal refuse(std::string const& script) {
   Refusal out;
   std::optional<World> made;
@@ -86,7 +91,7 @@ Refusal refuse(std::string const& script) {
     w.inject(script);
     w.ends->accept();
     w.ends->connect(PortId{0}, w.ends->handle());
-    w.load(Load::uniform(150, 2000));
+    w.load(Load::uniform(60, 500));
   } catch (SetupError const& e) {
     out.failed = true;
     if (*e.what() == '\0') out.wrong = "an error without a text";
@@ -94,21 +99,19 @@ Refusal refuse(std::string const& script) {
     return out;
   }
   World& w = *made;
-  w.sends_at_most = 50;
+  w.sends_at_most = 25;
   // With a path that works, no failing call of the other holds it up for longer than the NIC's
   // retry window.
   bool const everywhere = script.find(".port") == std::string::npos;
-  if (!w.run_until(50, 4_s) && !everywhere && !w.receiver().ended) out.wrong += "held up\n";
+  if (!w.run_until(25, 4_s) && !everywhere && !w.receiver().ended) out.wrong += "held up\n";
+  w.service_period = everywhere ? 10_ms : 1_ms;  // What fails everywhere takes its time.
   w.inject("link host0.port0 down for 60ms");
   w.sends_at_most = World::none;
   // Silence is what must not be: everything ends, at the latest at the outage deadline.
   if (!w.run(45_s)) out.wrong += "silence\n";
-  w.until([] { return false; }, 300_ms);
-  if (!w.sender().ended && !w.receiver().ended && !w.receiver().counters.failbacks) {
-    w.until([&] { return w.receiver().counters.failbacks != 0 || w.receiver().ended; }, 5_s);
-  }
+  w.until([&] { return w.receiver().counters.failbacks != 0 || w.receiver().ended; }, 5_s);
   out.fired = w.fired(soft::Action::call_fails);
-  out.failed = w.received() != 150;
+  out.failed = w.received() != 60;
   if (out.failed) {
     for (End const end : {End::sender, End::receiver}) {
       ConnectionStatus const s = w.ends->status(end);
@@ -128,47 +131,59 @@ Refusal refuse(std::string const& script) {
 
 char const* const calls[] = {"post_send", "post_receive", "poll",  "flush",
                              "describe",  "connect",      "fence", "register_memory"};
+char const* const errors[] = {"EINVAL", "EIO", "ENOMEM"};
+
+bool in_full() { return soak_count(0, 1) != 0; }
+
+/// Calls `f(call, host, error)`; `turn` chooses the errors when not all are tried.
+template <class F>
+void for_each_call(std::size_t turn, F f) {
+  for (std::string const call : calls) {
+    for (int host = 0; host < 2; ++host) {
+      if (host == 0 && call == "post_receive") continue;  // A sender posts none.
+      for (std::size_t e = 0; e < 3; ++e) {
+        if (!in_full() && e != turn % 3) continue;
+        f(call, "host" + std::to_string(host), errors[e]);
+      }
+      ++turn;
+    }
+  }
+}
 
 }  // namespace
 
 TEST_CASE("B6: whichever call of the transport fails once, it ends in success or one error") {
-  std::uint64_t fired = 0;
-  std::size_t const all = soak_count(0, 1);
-  for (std::string const call : calls) {
-    for (int host = 0; host < 2; ++host) {
-      if (host == 0 && call == "post_receive") continue;  // A sender posts none.
-      for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
-        std::uint64_t of_call = 0;
-        for (int n = 1; n <= 200; n = all != 0 || n < 3 ? n + 1 : n * 3) {
-          std::string const script = "call " + call + ' ' + std::to_string(n) + " host" +
-                                     std::to_string(host) + " fails " + error;
-          CAPTURE(script);
-          Refusal const r = refuse(script);
-          CHECK(r.wrong == "");
-          of_call += r.fired;
-          if (r.fired == 0) break;  // It is not called so often.
-        }
-        CHECK(of_call > 0);
-        fired += of_call;
-      }
-    }
+  std::uint64_t refused = 0;
+  std::size_t runs = 0;
+  for (std::size_t n = 1; n <= 200; n = in_full() || n < 3 ? n + 1 : n * 4) {
+    for_each_call(n, [&](std::string const& call, std::string const& host, char const* error) {
+      std::string const script =
+          "call " + call + ' ' + std::to_string(n) + ' ' + host + " fails " + error;
+      CAPTURE(script);
+      Refusal const r = refuse(script);
+      CHECK(r.wrong == "");
+      CHECK(r.fired <= 1);
+      if (n == 1) CHECK(r.fired == 1);
+      refused += r.fired;
+      ++runs;
+    });
   }
-  MESSAGE("calls refused: " << fired);
+  CHECK(refused > runs / 2);  // Some calls are not made so often.
 }
 
 TEST_CASE("B6: a call that fails for good, on one port or all, ends in success or one error") {
-  for (std::string const call : calls) {
-    for (std::string const place : {"host0.port0", "host1.port0", "host0", "host1"}) {
-      if (place.starts_with("host0") && call == "post_receive") continue;
-      for (char const* error : {"EINVAL", "EIO", "ENOMEM"}) {
-        for (char const* from : {"1..", "40.."}) {
-          std::string const script = "call " + call + ' ' + from + ' ' + place + " fails " + error;
-          CAPTURE(script);
-          Refusal const r = refuse(script);
-          CHECK(r.wrong == "");
-          if (*from == '1') CHECK(r.fired > 0);
-        }
-      }
+  std::size_t turn = 0;
+  for (char const* where : {".port0", ""}) {
+    for (char const* from : {"1..", "20.."}) {
+      for_each_call(turn, [&](std::string const& call, std::string const& host, char const* error) {
+        std::string const script =
+            "call " + call + ' ' + from + ' ' + host + where + " fails " + error;
+        CAPTURE(script);
+        Refusal const r = refuse(script);
+        CHECK(r.wrong == "");
+        if (*from == '1') CHECK(r.fired > 0);
+      });
+      ++turn;
     }
   }
 }

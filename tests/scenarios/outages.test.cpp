@@ -106,7 +106,7 @@ TEST_CASE("A7: an outage below the hold switches nothing and resends nothing") {
       CAPTURE(host);
       CAPTURE(tenths);
       World w{{.fabric = {.latency = 5_us}}};
-      flap(w, host, tenths, soak_count(4, 50));
+      flap(w, host, tenths, soak_count(2, 50));
     }
   }
 }
@@ -117,7 +117,7 @@ TEST_CASE("A7: an outage above the hold is one switch") {
       CAPTURE(host);
       CAPTURE(tenths);
       World w{{.fabric = {.latency = 5_us}}};
-      flap(w, host, tenths, soak_count(4, 50));
+      flap(w, host, tenths, soak_count(2, 50));
     }
   }
 }

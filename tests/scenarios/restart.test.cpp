@@ -58,6 +58,7 @@ void die(Death const& how) {
     REQUIRE(next.run());
   }
   w.idle(1_s);
+  w.service_period = next.service_period = 10_ms;
   Time const begin = w.now();
   Request const sent = w.ends->isend(source, Tag{5});
   REQUIRE(sent);

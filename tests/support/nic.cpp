@@ -72,10 +72,10 @@ Nic::Nic(Host& host, LaneConfig const& config)
 Nic::~Nic() = default;
 
 Errc Nic::post(WorkRequest const& w) noexcept {
-  if (hooks_.post) {
-    if (Errc const e = hooks_.post(port_, w); e != Errc::ok) return e;
-  }
-  return nic_->post(w);
+  if (!hooks_.post) return nic_->post(w);
+  WorkRequest changed = w;
+  Errc const e = hooks_.post(port_, changed);
+  return e == Errc::ok ? nic_->post(changed) : e;
 }
 Errc Nic::post_receive(std::uint8_t qp, std::uint64_t id) noexcept {
   return nic_->post_receive(qp, id);

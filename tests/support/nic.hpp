@@ -26,7 +26,7 @@ namespace vccl::test {
 /// What a test does to what passes at one host. Empty: nothing.
 struct Hooks {
   std::function<void(PortId, Completion&)> completion;   ///< Before the connection sees it.
-  std::function<Errc(PortId, WorkRequest const&)> post;  ///< Not ok: refused with that.
+  std::function<Errc(PortId, WorkRequest&)> post;        ///< Not ok: refused with that.
   std::function<void(std::vector<std::byte>&)> message;  ///< Going out; made empty: lost.
   std::vector<std::vector<std::byte>> extra;             ///< Goes out behind the next message.
   std::function<void(LaneAddress&)> address;             ///< What describe() says.
