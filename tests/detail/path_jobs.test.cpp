@@ -11,6 +11,7 @@ namespace {
 /// A path that answers what the test says.
 struct ScriptedPath {
   Errc error = Errc::ok, reset = Errc::ok, describes = Errc::ok, connects = Errc::ok;
+  Errc posts = Errc::ok;
   bool all_in = true;
   int forgets = 0, posted = 0;
   std::size_t lanes = 1;
@@ -29,8 +30,8 @@ struct ScriptedPath {
   Errc post_control(std::size_t, std::size_t bytes, Work w, bool) noexcept {
     CHECK(bytes == probe_bytes);
     CHECK(w == Work::probe);
-    ++posted;
-    return Errc::ok;
+    if (posts == Errc::ok) ++posted;
+    return posts;
   }
   Errc flush() noexcept { return Errc::ok; }
 };
@@ -138,6 +139,23 @@ TEST_CASE("a probe is answered when every queue's is") {
   CHECK(b.jobs.probe_done(0, 0));
   CHECK(b.jobs.probing_for(0, Time{9}) == Duration{0});
   CHECK_FALSE(b.jobs.take_arm_probe(0));
+}
+
+TEST_CASE("a probe that no queue takes is posted when one does, and its time runs meanwhile") {
+  for (Errc const refusal : {Errc::would_block, Errc::path_down}) {
+    Bench b;
+    b.path.posts = refusal;
+    b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
+    CHECK(b.step(50).stage == Stage::none);
+    CHECK(b.path.posted == 0);
+    CHECK(b.jobs.probing_for(0, Time{50'000'000}) == 50_ms);
+    b.path.posts = Errc::ok;
+    CHECK(b.step(60).stage == Stage::none);
+    CHECK(b.step(61).stage == Stage::none);
+    CHECK(b.path.posted == 1);
+    CHECK(b.jobs.probe_done(0, 0));
+    CHECK(b.jobs.probing_for(0, Time{70'000'000}) == Duration{});
+  }
 }
 
 TEST_CASE("an arming probe without an answer ends the attempt after its limit") {

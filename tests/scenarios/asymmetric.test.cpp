@@ -62,4 +62,40 @@ TEST_CASE("B2: completions that never come are not waited for, though the path a
   }
 }
 
+TEST_CASE("B10: a sender that sees no completion is found out, with what both ends had done") {
+  World w{{.fabric = {.latency = 5_us}}};
+  REQUIRE(w.settle());
+  Load load = Load::uniform(16, 4096);
+  load.depth = 16;
+  load.ahead = 8;
+  w.load(load);
+  w.inject("cq host0.port0 mute for 1s");
+  Time const begin = w.now();
+  REQUIRE(w.run_until(8, 100_ms));
+  w.until([] { return false; }, 100_ms);
+  // It stands: 16 posted at the receiver, 8 of them sent and received, none done at the sender.
+  CHECK(w.fired(soft::Action::cq_mute) >= 8);
+  CHECK(w.posted() == 8);
+  CHECK(w.receiver().counters.steps == 8);
+  CHECK(w.sender().counters.steps == 0);
+  REQUIRE(w.run(1_s));
+  CHECK(w.now() - begin < 450_ms);  // Stall, answer, a drain that brings nothing, and a margin.
+  auto const lost = [&w](End end) {
+    Event found;
+    for (Event const& e : w.ends->events(end)) {
+      if (e.kind == Event::Kind::path_lost) found = e;
+    }
+    return found;
+  };
+  CHECK(lost(End::sender).cause == Cause::stall);
+  CHECK(lost(End::sender).position == 0);
+  CHECK(lost(End::receiver).position == 8);
+  CHECK(w.sender().counters.failovers == 1);
+  CHECK(w.receiver().counters.failovers == 1);
+  CHECK(w.sender().counters.resent_steps == 0);
+  CHECK(w.received() == 16);
+  CHECK(w.sent() == 16);
+  CHECK(w.problems() == "");
+}
+
 }  // namespace vccl::test

@@ -22,6 +22,9 @@ class Ends {
  public:
   virtual ~Ends() = default;
 
+  /// A further connection in the same contexts; reversed: its sender is at the second host.
+  [[nodiscard]] virtual std::unique_ptr<Ends> another(bool reversed) = 0;
+
   virtual void listen(Route const& route) = 0;
   virtual void stop_listening() = 0;
   [[nodiscard]] virtual Handle handle() const = 0;
@@ -75,6 +78,12 @@ std::unique_ptr<Ends> resilient(Host& sender, Host& receiver);
 std::unique_ptr<Ends> switched(Host& sender, Host& receiver);
 /// Three backups.
 std::unique_ptr<Ends> four_paths(Host& sender, Host& receiver);
+/// Like resilient, but tries a lost path after 20 ms and returns when it was good for 50 ms.
+std::unique_ptr<Ends> quick(Host& sender, Host& receiver);
+/// The same, with messages on the pipe only.
+std::unique_ptr<Ends> quick_out_of_band(Host& sender, Host& receiver);
+/// The same, with messages on the paths only.
+std::unique_ptr<Ends> quick_in_band(Host& sender, Host& receiver);
 }  // namespace links
 
 }  // namespace vccl::test

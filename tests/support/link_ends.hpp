@@ -16,18 +16,25 @@ namespace vccl::test {
 template <class Link>
 class LinkEnds final : public Ends {
  public:
-  LinkEnds(Host& sender, Host& receiver) : a_{sender}, b_{receiver} {}
+  using Context = typename Link::Context;
+
+  LinkEnds(Host& sender, Host& receiver)
+      : a_{std::make_shared<Context>(sender)}, b_{std::make_shared<Context>(receiver)} {}
+  LinkEnds(std::shared_ptr<Context> a, std::shared_ptr<Context> b) : a_{a}, b_{b} {}
   LinkEnds(LinkEnds const&) = delete;
   LinkEnds& operator=(LinkEnds const&) = delete;
   ~LinkEnds() override = default;
 
-  void listen(Route const& route) override { listener_.emplace(b_, route); }
+  std::unique_ptr<Ends> another(bool reversed) override {
+    return reversed ? std::make_unique<LinkEnds>(b_, a_) : std::make_unique<LinkEnds>(a_, b_);
+  }
+  void listen(Route const& route) override { listener_.emplace(*b_, route); }
   void stop_listening() override { listener_.reset(); }
   Handle handle() const override { return listener_->handle(); }
   std::uint64_t refused() const override { return listener_->refused(); }
   void accept() override { receiver_.reset(new auto(listener_->accept())); }
   void connect(Route const& route, Handle const& handle) override {
-    sender_.reset(new auto(a_.connect(route, handle)));
+    sender_.reset(new auto(a_->connect(route, handle)));
   }
   void destroy(End end) override {
     if (end == End::sender) {
@@ -63,7 +70,7 @@ class LinkEnds final : public Ends {
     });
   }
   void release_memory() override { registered_.clear(); }
-  void service(End end) override { (end == End::sender ? a_ : b_).service(); }
+  void service(End end) override { (end == End::sender ? *a_ : *b_).service(); }
   std::vector<Event> events(End end) override {
     return with(end, [](auto& e) {
       std::vector<Event> all;
@@ -82,7 +89,7 @@ class LinkEnds final : public Ends {
     return end == End::sender ? f(*sender_) : f(*receiver_);
   }
 
-  typename Link::Context a_, b_;
+  std::shared_ptr<Context> a_, b_;
   std::optional<typename Link::Listener> listener_;
   std::unique_ptr<typename Link::Receiver> receiver_;
   std::unique_ptr<typename Link::Sender> sender_;

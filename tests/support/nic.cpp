@@ -20,7 +20,9 @@ Errc Pipe::send(std::span<std::byte const> message) noexcept {
   if (!hooks_->message) return pipe_->send(message);
   std::vector<std::byte> changed{message.begin(), message.end()};
   hooks_->message(changed);
-  return changed.empty() ? Errc::ok : pipe_->send(changed);
+  Errc const e = changed.empty() ? Errc::ok : pipe_->send(changed);
+  for (auto const& more : std::exchange(hooks_->extra, {})) static_cast<void>(pipe_->send(more));
+  return e;
 }
 std::size_t Pipe::receive(std::span<std::byte> into) noexcept {
   return pipe_ == nullptr ? 0 : pipe_->receive(into);
@@ -47,7 +49,11 @@ Time Host::now() const noexcept { return inner.now(); }
 bool Host::real_time() const noexcept { return inner.real_time(); }
 std::size_t Host::port_count() noexcept { return inner.port_count(); }
 PortState Host::port_state(PortId id) noexcept { return inner.port_state(id); }
-bool Host::poll_event(PortEvent& into) noexcept { return inner.poll_event(into); }
+bool Host::poll_event(PortEvent& into) noexcept {
+  bool const any = inner.poll_event(into);
+  if (any && into.kind == PortEvent::Kind::port_error) ++hooks.port_errors;
+  return any;
+}
 std::uint64_t Host::random() noexcept { return inner.random(); }
 Host::Door Host::listen() { return {inner.listen(), hooks}; }
 Pipe Host::dial(Address const& to) { return {inner.dial({to.host, to.door}), hooks}; }
@@ -66,10 +72,10 @@ Nic::Nic(Host& host, LaneConfig const& config)
 Nic::~Nic() = default;
 
 Errc Nic::post(WorkRequest const& w) noexcept {
-  if (hooks_.post) {
-    if (Errc const e = hooks_.post(port_, w); e != Errc::ok) return e;
-  }
-  return nic_->post(w);
+  if (!hooks_.post) return nic_->post(w);
+  WorkRequest changed = w;
+  Errc const e = hooks_.post(port_, changed);
+  return e == Errc::ok ? nic_->post(changed) : e;
 }
 Errc Nic::post_receive(std::uint8_t qp, std::uint64_t id) noexcept {
   return nic_->post_receive(qp, id);
@@ -95,6 +101,7 @@ Errc Nic::describe(LaneAddress& mine) noexcept {
   Errc const e = nic_->describe(mine);
   if (mine.max_message > max_message()) mine.max_message = max_message();
   if (e == Errc::ok && hooks_.address) hooks_.address(mine);
+  if (e == Errc::ok) hooks_.described[static_cast<std::size_t>(port_) % 8] = mine;
   return e;
 }
 Errc Nic::connect(LaneAddress const& theirs) noexcept { return nic_->connect(theirs); }

@@ -26,11 +26,14 @@ namespace vccl::test {
 /// What a test does to what passes at one host. Empty: nothing.
 struct Hooks {
   std::function<void(PortId, Completion&)> completion;   ///< Before the connection sees it.
-  std::function<Errc(PortId, WorkRequest const&)> post;  ///< Not ok: refused with that.
+  std::function<Errc(PortId, WorkRequest&)> post;        ///< Not ok: refused with that.
   std::function<void(std::vector<std::byte>&)> message;  ///< Going out; made empty: lost.
+  std::vector<std::vector<std::byte>> extra;             ///< Goes out behind the next message.
   std::function<void(LaneAddress&)> address;             ///< What describe() says.
   std::array<std::uint64_t, 8> max_message{};            ///< Per port; 0: the fabric's.
   std::vector<Completion> late;                          ///< What the next poll finds first.
+  std::array<LaneAddress, 8> described{};                ///< What describe() last said, per port.
+  std::uint64_t port_errors = 0;                         ///< Events of that kind delivered.
 };
 
 class Pipe {

@@ -9,80 +9,22 @@
 
 namespace vccl::test {
 
-namespace {
-
-constexpr Duration service_period = 1_ms;
-
-/// Whose bytes stand somewhere.
-enum class Owner : std::uint64_t { sent = 1, fresh, consumed, garbage };
-
-std::uint64_t word(Owner owner, std::size_t step, std::size_t piece, std::size_t i) {
-  std::uint64_t const base =
-      soft::mix((static_cast<std::uint64_t>(owner) << 56) ^ (std::uint64_t{piece} << 48) ^ step);
-  return base + i * 0x9e37'79b9'7f4a'7c15u;
-}
-
-std::size_t words(std::uint64_t bytes) { return static_cast<std::size_t>((bytes + 7) / 8); }
-
-/// Where a piece begins in its step's place: pieces are a cache line apart.
-std::size_t offset_of(std::vector<Piece> const& pieces, std::size_t r, bool source) {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < r; ++i)
-    at += (words(source ? pieces[i].send : pieces[i].receive) + 8) / 8 * 8;
-  return at;
-}
-
-void fill(std::vector<std::uint64_t>& to, std::size_t at, std::uint64_t bytes, Owner owner,
-          std::size_t step, std::size_t piece) {
-  for (std::size_t i = 0; i < words(bytes); ++i) to[at + i] = word(owner, step, piece, i);
-}
-
-/// Bytes [from, to) of the place at word `at` that are not the owner's.
-std::uint64_t wrong(std::vector<std::uint64_t> const& in, std::size_t at, std::uint64_t from,
-                    std::uint64_t to, Owner owner, std::size_t step, std::size_t piece) {
-  std::uint64_t n = 0;
-  for (std::uint64_t b = from; b < to;) {
-    std::size_t const i = static_cast<std::size_t>(b / 8);
-    std::uint64_t const difference = in[at + i] ^ word(owner, step, piece, i);
-    std::uint64_t const end = std::min<std::uint64_t>(to, (i + 1) * 8);
-    if (difference == 0) {
-      b = end;
-      continue;
-    }
-    for (; b < end; ++b) n += (difference >> (b % 8 * 8) & 0xff) != 0 ? 1u : 0u;
-  }
-  return n;
-}
-
-}  // namespace
-
-Load Load::uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives) {
-  Load l;
-  l.steps.assign(steps, std::vector<Piece>(receives, Piece{bytes, bytes}));
-  return l;
-}
-
-Load Load::random(std::uint64_t seed, std::size_t steps, std::uint64_t bytes) {
-  soft::Random random{seed};
-  Load l;
-  l.depth = 1 + random.below(32);
-  for (std::size_t n = 0; n < steps; ++n) {
-    auto& pieces = l.steps.emplace_back(random.below(4) != 0 ? 1 : 1 + random.below(max_receives));
-    for (Piece& p : pieces) {
-      p.receive = random.below(8) == 0 ? 0 : random.below(bytes + 1);
-      p.send = random.below(4) == 0 ? random.below(p.receive + 1) : p.receive;
-    }
-  }
-  return l;
-}
-
 World::World(Start const& start) {
   switches = {};
   soft::FabricConfig config = start.fabric;
   config.virtual_time = start.virtual_time;
-  fabric_ = std::make_unique<soft::Fabric>(config);
-  for (std::size_t h = 0; h < 2; ++h) hosts[h] = std::make_unique<Host>(fabric_->host(h));
+  fabric_ = std::make_shared<soft::Fabric>(config);
+  for (std::size_t h = 0; h < 2; ++h) hosts[h] = std::make_shared<Host>(fabric_->host(h));
   ends = start.link(*hosts[0], *hosts[1]);
+  begin(start);
+}
+
+World::World(World& other, Start const& start)
+    : fabric_{other.fabric_}, hosts{other.hosts}, ends{other.ends->another(start.reversed)} {
+  begin(start);
+}
+
+void World::begin(Start const& start) {
   ends->listen(start.receiver);
   if (!start.connect) return;
   ends->accept();
@@ -91,7 +33,9 @@ World::World(Start const& start) {
 
 World::~World() {
   if (!fabric_->config().virtual_time) return;  // The service threads may be looking at them.
-  for (auto& host : hosts) host->hooks = {};    // What they refer to may be gone already.
+  for (auto& host : hosts) {
+    if (host.use_count() == 1) host->hooks = {};  // What they refer to may be gone already.
+  }
 }
 
 Time World::now() const { return fabric_->now(); }
@@ -169,6 +113,19 @@ bool World::run(Duration limit) {
     pass(end);
   }
   return true;
+}
+
+void World::wind_up() {
+  steps_.resize(std::max(next_receive_, next_send_ + (next_piece_ != 0 ? 1 : 0)));
+}
+
+bool run_all(std::span<World* const> worlds, Duration limit) {
+  return until_all(
+      worlds,
+      [&] {
+        return std::all_of(worlds.begin(), worlds.end(), [](World* w) { return w->finished(); });
+      },
+      limit);
 }
 
 bool World::run_until(std::size_t steps, Duration limit) {
@@ -423,6 +380,9 @@ std::uint64_t World::fired(soft::Action a) { return fabric_->fired(a); }
 std::uint64_t World::posts_not_rts() { return fabric_->posts_not_rts(); }
 std::size_t World::queue_pairs() { return fabric_->census().queue_pairs; }
 std::size_t World::registrations() { return fabric_->census().registrations; }
+std::uint64_t World::messages_by_qp(std::uint32_t number) {
+  return fabric_->messages_by_qp(number);
+}
 std::uint64_t World::data_bytes(std::size_t host, std::size_t port) {
   return fabric_->link(host, port).stats().data_bytes;
 }

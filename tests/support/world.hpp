@@ -9,6 +9,7 @@
 /// each.
 
 #include <support/ends.hpp>
+#include <support/load.hpp>
 #include <vccl/transport/soft/config.hpp>
 #include <vccl/transport/soft/fault.hpp>
 
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,33 +28,6 @@ class Fabric;
 
 namespace vccl::test {
 
-/// A send and the receive that it is meant for.
-struct Piece {
-  std::uint64_t send = 0;
-  std::uint64_t receive = 0;
-};
-
-/// A time in which the application of an end does nothing: it neither posts nor polls.
-struct Absence {
-  End end = End::sender;
-  Duration from{};  ///< After load().
-  Duration until{};
-};
-
-/// A workload: pieces per step, at most 8. Piece r of a step has tag r.
-struct Load {
-  std::vector<std::vector<Piece>> steps;
-  std::size_t depth = 16;              ///< Steps under way at the receiver, at most 64.
-  std::size_t ahead = 0;               ///< Steps under way at the sender; 0: as many.
-  MemoryKind kind = MemoryKind::host;  ///< Of the receiver's memory.
-  Duration pause{};                    ///< Between posting one step and the next.
-  std::vector<Absence> absences;
-
-  static Load uniform(std::size_t steps, std::uint64_t bytes, std::size_t receives = 1);
-  /// Sizes by chance up to `bytes`, also empty; sends no longer than their receives.
-  static Load random(std::uint64_t seed, std::size_t steps, std::uint64_t bytes);
-};
-
 /// How a world starts.
 struct Start {
   MakeEnds link = links::resilient;
@@ -61,6 +36,7 @@ struct Start {
   Route receiver{PortId{0}};
   bool virtual_time = true;
   bool connect = true;
+  bool reversed = false;  ///< Of a further connection: it sends from host 1 to host 0.
 };
 
 class World {
@@ -69,13 +45,19 @@ class World {
 
   /// Listens, accepts and connects, unless told not to; see settle().
   explicit World(Start const& start = {});
+  /// A further connection in the contexts of `other`, with a workload of its own. Time is shared:
+  /// whichever of them lets it pass serves all. Of `start` the routes count, and what is to be
+  /// done.
+  World(World& other, Start const& start);
   World(World const&) = delete;
   World& operator=(World const&) = delete;
   ~World();
 
   // ---- Time
 
-  /// Lets `d` pass; polls nothing, serves both ends every millisecond.
+  /// How often pass() and idle() serve both ends.
+  Duration service_period = 1_ms;
+  /// Lets `d` pass; polls nothing, serves both ends.
   void idle(Duration d);
   /// Until both ends are ready. False after `limit`.
   bool settle(Duration limit = 20_s);
@@ -97,6 +79,8 @@ class World {
   /// Until `steps` of the load are received. False after `limit`.
   bool run_until(std::size_t steps, Duration limit = 60_s);
   void stop_posting() { stopped_ = true; }
+  /// Ends the load early: what either end has posted still finds its match.
+  void wind_up();
   /// Until `condition()`, polling meanwhile. False after `limit`.
   template <class F>
   bool until(F condition, Duration limit = 10_s) {
@@ -117,6 +101,8 @@ class World {
   [[nodiscard]] std::string problems();
   [[nodiscard]] std::size_t received() const { return received_; }  ///< Steps with ok.
   [[nodiscard]] std::size_t sent() const { return sent_; }          ///< Sends with ok.
+  /// Steps of the load whose sends were posted.
+  [[nodiscard]] std::size_t posted() const { return next_send_ - base_; }
   /// The results of step n of the load, piece r.
   [[nodiscard]] Result const& send_result(std::size_t n, std::size_t r = 0) const;
   [[nodiscard]] Result const& receive_result(std::size_t n) const;
@@ -132,15 +118,17 @@ class World {
   [[nodiscard]] std::uint64_t posts_not_rts();
   [[nodiscard]] std::size_t queue_pairs();
   [[nodiscard]] std::size_t registrations();
+  /// Pieces of data that a QP has put on the wire, by its number.
+  [[nodiscard]] std::uint64_t messages_by_qp(std::uint32_t number);
   [[nodiscard]] std::uint64_t data_bytes(std::size_t host, std::size_t port);
   [[nodiscard]] std::size_t held_writes(std::size_t host, std::size_t port);
 
  private:
-  std::unique_ptr<soft::Fabric> fabric_;
+  std::shared_ptr<soft::Fabric> fabric_;
 
  public:
   [[nodiscard]] soft::Fabric& fabric() { return *fabric_; }
-  std::array<std::unique_ptr<Host>, 2> hosts;
+  std::array<std::shared_ptr<Host>, 2> hosts;
   std::unique_ptr<Ends> ends;
 
  private:
@@ -164,6 +152,7 @@ class World {
     std::size_t consumed = none;  ///< Target: step whose bytes the consumer keeps in it.
   };
 
+  void begin(Start const& start);
   bool post_receive();
   bool post_sends();
   bool poll_receives();
@@ -187,5 +176,22 @@ class World {
   bool stopped_ = false;
   std::vector<std::string> problems_;
 };
+
+/// Runs the workloads of several connections of the same hosts until all are finished. False when
+/// `limit` passes before.
+bool run_all(std::span<World* const> worlds, Duration limit = 60_s);
+/// The same until `condition()`.
+template <class F>
+bool until_all(std::span<World* const> worlds, F condition, Duration limit = 10_s) {
+  World& first = *worlds.front();
+  for (Time const end = first.now() + limit; !condition();) {
+    bool moved = false;
+    for (World* w : worlds) moved = w->round() || moved;
+    if (moved) continue;
+    if (first.now() >= end) return false;
+    first.pass(end);
+  }
+  return true;
+}
 
 }  // namespace vccl::test
