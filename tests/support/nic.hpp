@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,12 @@ struct Hooks {
   std::function<void(LaneAddress&)> address;             ///< What describe() says.
   std::array<std::uint64_t, 8> max_message{};            ///< Per port; 0: the fabric's.
   std::vector<Completion> late;                          ///< What the next poll finds first.
+  PortId late_port = no_port;                    ///< Whose poll that is; no_port: any.
+  std::function<Errc(PortId)> flush_read;        ///< Not ok: refused with that.
+  std::function<void(PortId, FenceStep)> fence;  ///< Has been asked for, and is done.
+  std::function<void(PortId, Access)> registers;
+  std::function<void(bool)> destroyed;  ///< A lane (true), a registration (false).
+  std::optional<MemoryKind> really;     ///< What memory is to the NIC, whatever it is told.
 };
 
 class Pipe {
@@ -89,7 +96,7 @@ static_assert(vccl::Host<Host>);
 
 class Registration {
  public:
-  explicit Registration(soft::Registration&& r);
+  Registration(soft::Registration&& r, Hooks& hooks);
   Registration(Registration&&) noexcept;
   Registration& operator=(Registration&&) noexcept;
   ~Registration();
@@ -97,6 +104,7 @@ class Registration {
 
  private:
   std::unique_ptr<soft::Registration> inner_;
+  Hooks* hooks_;
 };
 
 class Nic {

@@ -102,8 +102,8 @@ void World::pass(Time until) {
   Time const next = std::min({fabric_->next_event(), next_service_, until});
   fabric_->advance(next > t ? next - t : Duration{});
   if (now() < next_service_) return;
-  ends->service(End::sender);
-  ends->service(End::receiver);
+  if (!is_paused(End::sender)) ends->service(End::sender);
+  if (!is_paused(End::receiver)) ends->service(End::receiver);
   next_service_ = now() + service_period;
 }
 
@@ -187,12 +187,12 @@ Result World::wait(End end, Request r, Duration limit) {
 bool World::round() {
   bool moved = false;
   if (now() >= next_post_) {
-    moved = post_receive();
-    moved = post_sends() || moved;
+    moved = !is_paused(End::receiver) && post_receive();
+    moved = (!is_paused(End::sender) && post_sends()) || moved;
     if (moved) next_post_ = now() + load_.pause;
   }
-  moved = poll_sends() || moved;
-  return poll_receives() || moved;
+  moved = (!is_paused(End::sender) && poll_sends()) || moved;
+  return (!is_paused(End::receiver) && poll_receives()) || moved;
 }
 
 bool World::post_receive() {
