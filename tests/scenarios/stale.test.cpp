@@ -272,7 +272,7 @@ void reopen(bool killed) {
     w.ends->listen(PortId{0});
   }
   w.ends->accept();
-  Buffers next{w};  // Registered for the new life.
+  Buffers next{w};                                        // Registered for the new life.
   Request const window = w.ends->isend(b->from, Tag{1});  // The sender has not heard yet.
   REQUIRE(w.until([&] { return w.sender().ended; }, 40_s));
   for (Request const& r : flying) {
@@ -303,8 +303,7 @@ void reopen(bool killed) {
   w.ends->connect(PortId{0}, w.ends->handle());
   REQUIRE(w.settle());
   std::array<RecvOp, 1> const again{{{next.into, Tag{1}}}};
-  Memory const from =
-      w.ends->register_memory(End::sender, b->source.data(), 512, MemoryKind::host);
+  Memory const from = w.ends->register_memory(End::sender, b->source.data(), 512, MemoryKind::host);
   Request const r = w.ends->irecv(again);
   CHECK(w.wait(End::sender, w.ends->isend(from, Tag{1})).error == Errc::ok);
   CHECK(w.wait(End::receiver, r).error == Errc::ok);

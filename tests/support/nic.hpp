@@ -32,9 +32,9 @@ struct Hooks {
   std::function<void(LaneAddress&)> address;             ///< What describe() says.
   std::array<std::uint64_t, 8> max_message{};            ///< Per port; 0: the fabric's.
   std::vector<Completion> late;                          ///< What the next poll finds first.
-  PortId late_port = no_port;                    ///< Whose poll that is; no_port: any.
-  std::function<Errc(PortId)> flush_read;        ///< Not ok: refused with that.
-  std::function<void(PortId, FenceStep)> fence;  ///< Has been asked for, and is done.
+  PortId late_port = no_port;                            ///< Whose poll that is; no_port: any.
+  std::function<Errc(PortId)> flush_read;                ///< Not ok: refused with that.
+  std::function<void(PortId, FenceStep)> fence;          ///< Has been asked for, and is done.
   std::function<void(PortId, Access)> registers;
   std::function<void(bool)> destroyed;  ///< A lane (true), a registration (false).
   std::optional<MemoryKind> really;     ///< What memory is to the NIC, whatever it is told.
