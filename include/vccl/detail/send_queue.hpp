@@ -80,7 +80,7 @@ class SendQueue {
   [[nodiscard]] bool waits_for_confirmation() const noexcept {
     if (ReleasePolicy::on_acknowledgement(true) || done_ == next_) return false;
     Slot const& st = steps_[done_ % window];
-    return st.acked == st.parts && !ReleasePolicy::on_acknowledgement(st.needs_confirm);
+    return st.acked >= st.parts && !ReleasePolicy::on_acknowledgement(st.needs_confirm);
   }
 
   /// The newest CTS confirms most, although nothing is queued to answer it.
@@ -360,7 +360,7 @@ class SendQueue {
     while (done_ != next_) {
       Slot const& st = steps_[done_ % window];
       // Also what the receiver has confirmed may be sent again by our NIC until it is acknowledged.
-      if (st.acked != st.parts) return;
+      if (st.acked < st.parts) return;
       if (!ReleasePolicy::on_acknowledgement(st.needs_confirm) && !newer(confirmed_, done_)) return;
       complete(Errc::ok, Delivered::yes);
     }
