@@ -194,8 +194,8 @@ TEST_CASE("an outage that ends in time is none, and the next has all its time ag
   CHECK_FALSE(both.receiver.driver.ending());
 }
 
-TEST_CASE_TEMPLATE("an end that the peer does not answer is over after its part of the linger time", E, Sender,
-                   Receiver) {
+TEST_CASE_TEMPLATE("an end that the peer does not answer is over after its part of the linger time",
+                   E, Sender, Receiver) {
   E at;
   at.driver.close(at);
   at.pass(749);
