@@ -12,7 +12,7 @@ namespace {
 struct ScriptedPath {
   Errc error = Errc::ok, reset = Errc::ok, describes = Errc::ok, connects = Errc::ok;
   bool all_in = true;
-  int forgets = 0, posted = 0;
+  int forgets = 0, posted = 0, followed = 0;
   std::size_t lanes = 1;
 
   Errc fence(FenceStep s) noexcept { return s == FenceStep::error ? error : reset; }
@@ -26,6 +26,11 @@ struct ScriptedPath {
   Errc connect(std::span<LaneAddress const, max_lanes>) noexcept { return connects; }
   std::size_t write_control_out(ControlFrame const&) noexcept { return 64; }
   Errc post_control(std::size_t, std::size_t bytes, Work w, bool) noexcept {
+    if (w == Work::control) {
+      CHECK(bytes == 64);
+      ++followed;
+      return Errc::ok;
+    }
     CHECK(bytes == probe_bytes);
     CHECK(w == Work::probe);
     ++posted;
@@ -137,6 +142,25 @@ TEST_CASE("a probe is answered when every lane's is") {
   CHECK(b.jobs.probe_done(0, 0));
   CHECK(b.jobs.probing_for(0, Time{9}) == Duration{0});
   CHECK_FALSE(b.jobs.take_arm_probe(0));
+}
+
+TEST_CASE("a probe that is not answered is followed by a record on its lanes, every 25 ms") {
+  Bench b;
+  b.path.lanes = 3;
+  CHECK_FALSE(b.jobs.follow_due(0, Time{} + 1_s));  // There is none.
+  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{}, false);
+  CHECK_FALSE(b.jobs.probe_done(0, 1));
+  CHECK_FALSE(b.jobs.follow_due(0, Time{} + 24_ms));
+  CHECK(b.jobs.follow_due(0, Time{} + 25_ms));
+  b.jobs.follow_probe(0, b.path, ControlFrame{}, Time{} + 25_ms);
+  CHECK(b.path.followed == 2);
+  CHECK(b.path.posted == 3);
+  CHECK_FALSE(b.jobs.follow_due(0, Time{} + 49_ms));
+  CHECK(b.jobs.follow_due(0, Time{} + 50_ms));
+  CHECK(b.jobs.probing_for(0, Time{} + 50_ms) == 50_ms);  // It has not been answered by that.
+  CHECK_FALSE(b.jobs.probe_done(0, 0));
+  CHECK(b.jobs.probe_done(0, 2));
+  CHECK_FALSE(b.jobs.follow_due(0, Time{} + 1_s));
 }
 
 TEST_CASE("an arming probe without an answer ends the attempt after its limit") {

@@ -69,6 +69,36 @@ TEST_CASE("M6: with such a round trip a lost path is left, and returned to") {
   }
 }
 
+TEST_CASE("M6: a probe or an answer to it that is lost is no dead path") {
+  for (char const* what :
+       {"control host1.port0", "ack host0.port0", "control host0.port0", "ack host1.port0"}) {
+    for (int lost = 1; lost <= 2; ++lost) {
+      CAPTURE(what);
+      CAPTURE(lost);
+      World w{{.fabric = {.latency = 10_us}}};
+      REQUIRE(w.settle());
+      w.load(Load::uniform(20, 500));
+      w.sends_at_most = 5;
+      REQUIRE(w.run_until(5));
+      REQUIRE(w.until([&] { return w.sent() == 5; }));
+      w.inject(std::string{"drop "} + what + " count " + std::to_string(lost));
+      // The receiver waits for data; then the sender waits for a CTS.
+      w.until([] { return false; }, 1_s);
+      w.sends_at_most = World::none;
+      CHECK(w.run());
+      Memory const nothing{};
+      REQUIRE(w.ends->isend(nothing, Tag{99}));
+      w.until([] { return false; }, 1_s);
+      CHECK(w.fired(soft::Action::drop) == static_cast<std::uint64_t>(lost));
+      for (ConnectionStatus const& s : {w.sender(), w.receiver()}) {
+        CHECK(s.counters.probes > 0);
+        CHECK(s.counters.path_faults == 0);
+      }
+      CHECK(w.problems() == "");
+    }
+  }
+}
+
 namespace {
 
 /// How long a NIC takes to give a dead path up, as a connection without a backup is told.

@@ -50,7 +50,7 @@ TEST_CASE("E13: a message is applied once, on however many ways and however late
        {"duplicate control any by 30ms\nduplicate oob any by 30ms", "duplicate oob any by 300ms",
         "delay control host0.port0 by 20ms\ndelay control host1.port0 by 20ms",
         "delay control host0.port1 by 20ms\ndelay control host1.port1 by 20ms",
-        "delay oob any by 20ms", "reorder oob any by 20ms"}) {
+        "delay oob any by 20ms", "reorder control any by 10ms\nreorder oob any by 10ms"}) {
     CAPTURE(script);
     CHECK(there_and_back(script, fired) == clean);
     CHECK(fired > 0);

@@ -156,7 +156,7 @@ class Poster {
 
 TEST_CASE("E7: four threads post through queues while a fifth pulls and plugs cables by chance") {
   auto const span = std::chrono::seconds{soak_count(3, 600)};
-  World w{{.link = links::quick, .virtual_time = false}};
+  World w{{.link = links::hasty, .virtual_time = false}};
   REQUIRE(w.settle());
   Owner sender{w, End::sender};
   Owner receiver{w, End::receiver};

@@ -73,7 +73,7 @@ std::unique_ptr<Ends> resilient(Host& sender, Host& receiver);
 /// The same, with the policies that `switches` names.
 std::unique_ptr<Ends> switched(Host& sender, Host& receiver);
 /// One backup; notices a dead port after 5 ms, returns after 20 ms.
-std::unique_ptr<Ends> quick(Host& sender, Host& receiver);
+std::unique_ptr<Ends> hasty(Host& sender, Host& receiver);
 /// Three backups.
 std::unique_ptr<Ends> four_paths(Host& sender, Host& receiver);
 }  // namespace links

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// @file Counts that are full in a soak and small in CI.
+/// @file How often a scenario repeats itself: little in CI, in full in a soak.
 
 #include <cstddef>
 #include <cstdlib>
 
 namespace vccl::test {
 
-/// `full` when the environment variable VCCL_SOAK is set and not empty, `ci` otherwise.
+/// `full` when the environment variable VCCL_SOAK is set and not empty, else `ci`.
 inline std::size_t soak_count(std::size_t ci, std::size_t full) {
-  char const* const soak = std::getenv("VCCL_SOAK");
+  char const* const soak = std::getenv("VCCL_SOAK");  // NOLINT(concurrency-mt-unsafe): only read
   return soak != nullptr && *soak != '\0' ? full : ci;
 }
 

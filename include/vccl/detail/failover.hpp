@@ -84,6 +84,7 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
         this->fault(io, q, v.cause);
       }
       if (v.kind == Verdict::Kind::probe && active) this->post_probe(io, q, false);
+      if (!machine_.common().is_lost(q) && jobs_.follow_due(q, now_)) this->follow_probe(io, q);
     }
   }
 

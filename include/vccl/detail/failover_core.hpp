@@ -276,6 +276,14 @@ class FailoverCore {
     });
   }
 
+  void follow_probe(Io& io, PathId q) noexcept {
+    ControlFrame const f = frame(io);
+    io.paths().with(q, [&](auto& path) {
+      jobs_.follow_probe(q, path, f, now_);
+      return 0;
+    });
+  }
+
   [[nodiscard]] ControlFrame frame(Io& io) noexcept {
     ControlFrame f;
     f.message = machine_.snapshot(io.positions());

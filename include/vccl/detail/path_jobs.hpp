@@ -27,6 +27,8 @@ class PathJobs {
   static constexpr Duration prepare_limit{20'000'000};
   /// A path that comes up must answer a probe within this.
   static constexpr Duration probe_limit{500'000'000};
+  /// A probe without an answer gets something to follow it each time that so long has passed.
+  static constexpr Duration follow_after{25'000'000};
 
   void start(PathId q, Stage s, std::uint16_t number, Time now) noexcept {
     Job& j = jobs_[q];
@@ -101,8 +103,26 @@ class PathJobs {
     }
     static_cast<void>(path.flush());
     j.arms = arms;
-    j.probe_since = now;
+    j.probe_since = j.followed_at = now;
     ++probes_;
+  }
+  /// Writes the control record behind a probe that is not answered. Where the probe or its
+  /// acknowledgement was lost, the peer's NIC sees the gap and ours the later acknowledgement: the
+  /// NIC's own timer (268 ms by default) is slower than the answer may take.
+  template <class P>
+  void follow_probe(PathId q, P& path, ControlFrame const& f, Time now) noexcept {
+    Job& j = jobs_[q];
+    j.followed_at = now;
+    std::size_t const bytes = path.write_control_out(f);
+    for (std::size_t l = 0; l < path.lane_count(); ++l) {
+      if ((j.probe_lanes >> l & 1) != 0)
+        static_cast<void>(path.post_control(l, bytes, Work::control, true));
+    }
+    static_cast<void>(path.flush());
+  }
+  [[nodiscard]] bool follow_due(PathId q, Time now) const noexcept {
+    Job const& j = jobs_[q];
+    return j.probe_lanes != 0 && now - j.followed_at >= follow_after;
   }
   /// A lane's probe came through. True when all have.
   bool probe_done(PathId q, std::uint8_t lane) noexcept {
@@ -172,7 +192,7 @@ class PathJobs {
     std::uint16_t number = 0;
     std::uint16_t theirs_number = 0;
     std::uint64_t speed = 0;
-    Time since, step_since, probe_since;
+    Time since, step_since, probe_since, followed_at;
     std::array<LaneAddress, max_lanes> mine{}, theirs{};
   };
 

@@ -5,18 +5,18 @@
 namespace vccl::test {
 namespace {
 
-struct Quick : Resilient {
+struct Hasty : Resilient {
   using Detector =
       detect::AnyOf<detect::CompletionStatus<>, detect::PortEvent<detect::Hold{.hold = 5_ms}>,
                     detect::StallDeadline<>>;
   using Failback =
       failback::Probed<failback::Probe{.first = 10_ms, .cap = 50_ms, .good_for = 20_ms}>;
 };
-using Link = Connection<Nic, Nic, sync::ReceiverDecides<>, Quick>;
+using Link = Connection<Nic, Nic, sync::ReceiverDecides<>, Hasty>;
 
 }  // namespace
 
-std::unique_ptr<Ends> links::quick(Host& sender, Host& receiver) {
+std::unique_ptr<Ends> links::hasty(Host& sender, Host& receiver) {
   return std::make_unique<LinkEnds<Link>>(sender, receiver);
 }
 
