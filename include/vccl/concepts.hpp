@@ -359,11 +359,16 @@ struct Timing {
   Duration repeat_cap = {50'000'000};   ///< ... twice as long each time, at most this.
   Duration outage = {30'000'000'000};   ///< No usable path for so long: abort.
   Duration setup = {10'000'000'000};    ///< connect and accept give up after this.
-  Duration linger = {2'000'000'000};    ///< close waits at most this for the peer.
+  Duration linger = {2'000'000'000};    ///< close and abort take less than this, come what may.
   std::uint8_t nic_timeout = 16;        ///< 4.096 us x 2^timeout per try (IBTA).
   std::uint8_t nic_retry_count = 6;     ///< At most 6: rxe takes 7 as for ever.
   std::uint8_t nic_rnr_retry = 7;       ///< 7 is for ever.
   std::uint8_t nic_min_rnr_timer = 12;  ///< 0.64 ms (IBTA table of RNR timers).
+
+  /// Of linger: what a sender that closes gives the writes under way, ...
+  [[nodiscard]] constexpr Duration linger_for_writes() const noexcept { return linger / 2; }
+  /// ... and what fences and the peer's last word then get. An eighth is left for a busy machine.
+  [[nodiscard]] constexpr Duration linger_for_peer() const noexcept { return linger * 3 / 8; }
 
   /// How long the NIC tries before it reports retry_exceeded.
   [[nodiscard]] constexpr Duration nic_retry_window() const noexcept {

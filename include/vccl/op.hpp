@@ -90,7 +90,12 @@ enum class MemoryKind : std::uint8_t {
 };
 
 /// What the peer may do to a registered block.
-enum class Access : std::uint8_t { local, remote_write };
+enum class Access : std::uint8_t {
+  local,
+  remote_write,          ///< Writes land in the order in which they were sent: records.
+  remote_write_relaxed,  ///< Writes may land in any order, all before the notify behind them is
+                         ///< seen (PCI Express relaxed ordering): payload.
+};
 
 /// Keys of one registration on one port.
 struct Keys {

@@ -185,7 +185,7 @@ class Sender : public detail::EndBase<Sender<Link>, Link, End::sender> {
   }
   void on_tick() noexcept {
     if (closing_ && !this->failover_.ending() &&
-        (!queue_.on_wire() || this->now() - closing_since_ > Base::timing.linger / 2)) {
+        (!queue_.on_wire() || this->now() - closing_since_ >= Base::timing.linger_for_writes())) {
       this->failover_.close(*this);
     }
   }

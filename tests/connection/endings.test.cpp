@@ -88,7 +88,7 @@ TEST_CASE("an end comes within two seconds, in every state, from either end, in 
         if (way == Way::destroy) {
           w.idle(2500_ms);
         } else {
-          w.until([&] { return w.ends->closed(end); }, 2500_ms);
+          w.until([&] { return w.ends->closed(end); }, 2_s);
           CHECK(w.ends->closed(end));
           w.idle(2500_ms);
           if (mid_load) CHECK(w.run(1_s));  // No request is left over.

@@ -132,7 +132,7 @@ TEST_CASE("a fence takes the place of whatever was under way") {
 TEST_CASE("a probe is answered when every queue's is") {
   Bench b;
   b.path.lanes = 2;
-  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
+  static_cast<void>(b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false));
   CHECK(b.path.posted == 2);
   CHECK(b.jobs.probing_for(0, Time{7}) == Duration{7});
   CHECK_FALSE(b.jobs.probe_done(0, 1));
@@ -141,17 +141,36 @@ TEST_CASE("a probe is answered when every queue's is") {
   CHECK_FALSE(b.jobs.take_arm_probe(0));
 }
 
+TEST_CASE("a probe that is not answered is repeated on its queues, every 25 ms") {
+  Bench b;
+  b.path.lanes = 3;
+  CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 1_s) == Errc::ok);
+  CHECK(b.path.posted == 0);  // There is none.
+  CHECK(b.jobs.post_probe(0, b.path, ControlFrame{}, Time{}, false) == Errc::ok);
+  CHECK_FALSE(b.jobs.probe_done(0, 1));
+  CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 24_ms) == Errc::ok);
+  CHECK(b.path.posted == 3);
+  CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 25_ms) == Errc::ok);
+  CHECK(b.path.posted == 5);
+  CHECK(b.jobs.probing_for(0, Time{} + 50_ms) == 50_ms);  // It has not been answered by that.
+  CHECK_FALSE(b.jobs.probe_done(0, 0));
+  CHECK(b.jobs.probe_done(0, 2));
+  CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 1_s) == Errc::ok);
+  CHECK(b.path.posted == 5);
+}
+
 TEST_CASE("a probe that no queue takes is posted when one does, and its time runs meanwhile") {
   for (Errc const refusal : {Errc::would_block, Errc::path_down}) {
     Bench b;
     b.path.posts = refusal;
-    b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
-    CHECK(b.step(50).stage == Stage::none);
+    static_cast<void>(b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false));
+    CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 10_ms) ==
+          (refusal == Errc::would_block ? Errc::ok : refusal));
     CHECK(b.path.posted == 0);
-    CHECK(b.jobs.probing_for(0, Time{50'000'000}) == 50_ms);
+    CHECK(b.jobs.probing_for(0, Time{} + 10_ms) == 10_ms);
     b.path.posts = Errc::ok;
-    CHECK(b.step(60).stage == Stage::none);
-    CHECK(b.step(61).stage == Stage::none);
+    CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 20_ms) == Errc::ok);
+    CHECK(b.jobs.repeat_probe(0, b.path, Time{} + 21_ms) == Errc::ok);
     CHECK(b.path.posted == 1);
     CHECK(b.jobs.probe_done(0, 0));
     CHECK(b.jobs.probing_for(0, Time{70'000'000}) == Duration{});
@@ -160,7 +179,7 @@ TEST_CASE("a probe that no queue takes is posted when one does, and its time run
 
 TEST_CASE("an arming probe without an answer ends the attempt after its limit") {
   Bench b;
-  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, true);
+  static_cast<void>(b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, true));
   CHECK(b.step(PathJobs::probe_limit.ns / 1'000'000 - 1).stage == Stage::none);
   JobEnd const e = b.step(PathJobs::probe_limit.ns / 1'000'000);
   CHECK(e.stage == Stage::probe);
@@ -170,7 +189,7 @@ TEST_CASE("an arming probe without an answer ends the attempt after its limit") 
 
 TEST_CASE("what comes through meanwhile gives a probe more time") {
   Bench b;
-  b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false);
+  static_cast<void>(b.jobs.post_probe(0, b.path, ControlFrame{}, Time{0}, false));
   b.jobs.progress(0, Time{50});
   CHECK(b.jobs.probing_for(0, Time{60}) == Duration{10});
 }

@@ -541,6 +541,21 @@ TEST_CASE("a flush that was done while another step waits for room still counts"
   CHECK(at.done(r1));
 }
 
+TEST_CASE("a step whose flush is done does not wait for another's room") {
+  Bench at;
+  Request const first = at.announced({at.device(8)});
+  Request const second = at.announced({at.device(8)});
+  CHECK(at.notify(0) == Errc::ok);
+  CHECK(at.notify(1) == Errc::ok);
+  at.host.flush_reads_left = 1;
+  at.host.refusal = Errc::would_block;
+  CHECK(at.pump() == Errc::ok);
+  at.flushed(0);
+  CHECK(at.pump() == Errc::ok);
+  CHECK(at.done(first));
+  CHECK(!at.done(second));
+}
+
 TEST_CASE("a flush read that is refused for good is told") {
   Bench at;
   CHECK(at.announced({at.device(8)}));

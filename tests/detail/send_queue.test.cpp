@@ -880,6 +880,19 @@ TEST_CASE("OnConfirm: the CTS that finds the window full still confirms") {
   CHECK(at.written() == window + 1);
 }
 
+TEST_CASE("an acknowledgement that comes twice does not keep a step from its confirmation") {
+  Bench<release::OnConfirm> at;
+  Request const r0 = at.whole(0);
+  at.ack(0);
+  at.ack(0);
+  CHECK_FALSE(at.done(r0));
+  CHECK(at.queue.waits_for_confirmation());
+  at.queue.on_confirmed(1);
+  CHECK(at.done(r0));
+  at.ack(0);
+  CHECK(at.queue.done() == 1);
+}
+
 TEST_CASE("what is acknowledged and not confirmed waits for confirmation") {
   Bench<release::AckOrConfirm> at;
   at.whole(0);

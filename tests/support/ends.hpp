@@ -76,6 +76,8 @@ std::unique_ptr<Ends> plain(Host& sender, Host& receiver);
 std::unique_ptr<Ends> resilient(Host& sender, Host& receiver);
 /// The same, with the policies that `switches` names.
 std::unique_ptr<Ends> switched(Host& sender, Host& receiver);
+/// One backup; notices a dead port after 5 ms, returns after 20 ms.
+std::unique_ptr<Ends> hasty(Host& sender, Host& receiver);
 /// Three backups.
 std::unique_ptr<Ends> four_paths(Host& sender, Host& receiver);
 /// Like resilient, but tries a lost path after 20 ms and returns when it was good for 50 ms.

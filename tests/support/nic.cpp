@@ -58,18 +58,22 @@ std::uint64_t Host::random() noexcept { return inner.random(); }
 Host::Door Host::listen() { return {inner.listen(), hooks}; }
 Pipe Host::dial(Address const& to) { return {inner.dial({to.host, to.door}), hooks}; }
 
-Registration::Registration(soft::Registration&& r)
-    : inner_{std::make_unique<soft::Registration>(std::move(r))} {}
+Registration::Registration(soft::Registration&& r, Hooks& hooks)
+    : inner_{std::make_unique<soft::Registration>(std::move(r))}, hooks_{&hooks} {}
 Registration::Registration(Registration&&) noexcept = default;
 Registration& Registration::operator=(Registration&&) noexcept = default;
-Registration::~Registration() = default;
+Registration::~Registration() {
+  if (inner_ != nullptr && hooks_->destroyed) hooks_->destroyed(false);
+}
 Keys Registration::keys() const noexcept { return inner_->keys(); }
 
 Nic::Nic(Host& host, LaneConfig const& config)
     : nic_{std::make_unique<soft::Nic>(host.inner, config)},
       hooks_{host.hooks},
       port_{config.port} {}
-Nic::~Nic() = default;
+Nic::~Nic() {
+  if (nic_ != nullptr && hooks_.destroyed) hooks_.destroyed(true);
+}
 
 Errc Nic::post(WorkRequest const& w) noexcept {
   if (!hooks_.post) return nic_->post(w);
@@ -81,11 +85,14 @@ Errc Nic::post_receive(std::uint8_t qp, std::uint64_t id) noexcept {
   return nic_->post_receive(qp, id);
 }
 Errc Nic::post_flush_read(Memory const& m, Keys keys, std::uint64_t id) noexcept {
+  if (hooks_.flush_read) {
+    if (Errc const e = hooks_.flush_read(port_); e != Errc::ok) return e;
+  }
   return nic_->post_flush_read(m, keys, id);
 }
 Errc Nic::flush() noexcept { return nic_->flush(); }
 std::size_t Nic::poll(std::span<Completion> out) noexcept {
-  if (!hooks_.late.empty()) {
+  if (!hooks_.late.empty() && (hooks_.late_port == no_port || hooks_.late_port == port_)) {
     out.front() = hooks_.late.back();
     hooks_.late.pop_back();
     return 1;
@@ -96,7 +103,11 @@ std::size_t Nic::poll(std::span<Completion> out) noexcept {
   }
   return n;
 }
-Errc Nic::fence(FenceStep step) noexcept { return nic_->fence(step); }
+Errc Nic::fence(FenceStep step) noexcept {
+  Errc const e = nic_->fence(step);
+  if (e == Errc::ok && hooks_.fence) hooks_.fence(port_, step);
+  return e;
+}
 Errc Nic::describe(LaneAddress& mine) noexcept {
   Errc const e = nic_->describe(mine);
   if (mine.max_message > max_message()) mine.max_message = max_message();
@@ -112,7 +123,9 @@ std::uint64_t Nic::max_message() noexcept {
 }
 Registration Nic::register_memory(Host& host, PortId port, void* p, std::size_t n, Access a,
                                   MemoryKind k) {
-  return Registration{soft::Nic::register_memory(host.inner, port, p, n, a, k)};
+  Hooks& hooks = host.hooks;
+  if (hooks.registers) hooks.registers(port, a);
+  return {soft::Nic::register_memory(host.inner, port, p, n, a, hooks.really.value_or(k)), hooks};
 }
 
 }  // namespace vccl::test

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct Hooks {
   std::vector<Completion> late;                          ///< What the next poll finds first.
   std::array<LaneAddress, 8> described{};                ///< What describe() last said, per port.
   std::uint64_t port_errors = 0;                         ///< Events of that kind delivered.
+  PortId late_port = no_port;                            ///< Whose poll that is; no_port: any.
+  std::function<Errc(PortId)> flush_read;                ///< Not ok: refused with that.
+  std::function<void(PortId, FenceStep)> fence;          ///< Has been asked for, and is done.
+  std::function<void(PortId, Access)> registers;
+  std::function<void(bool)> destroyed;  ///< A lane (true), a registration (false).
+  std::optional<MemoryKind> really;     ///< What memory is to the NIC, whatever it is told.
 };
 
 class Pipe {
@@ -92,7 +99,7 @@ static_assert(vccl::Host<Host>);
 
 class Registration {
  public:
-  explicit Registration(soft::Registration&& r);
+  Registration(soft::Registration&& r, Hooks& hooks);
   Registration(Registration&&) noexcept;
   Registration& operator=(Registration&&) noexcept;
   ~Registration();
@@ -100,6 +107,7 @@ class Registration {
 
  private:
   std::unique_ptr<soft::Registration> inner_;
+  Hooks* hooks_;
 };
 
 class Nic {

@@ -46,8 +46,8 @@ void World::pass(Time until) {
   Time const next = std::min({fabric_->next_event(), next_service_, until});
   fabric_->advance(next > t ? next - t : Duration{});
   if (now() < next_service_) return;
-  ends->service(End::sender);
-  ends->service(End::receiver);
+  if (!is_paused(End::sender)) ends->service(End::sender);
+  if (!is_paused(End::receiver)) ends->service(End::receiver);
   next_service_ = now() + service_period;
 }
 
@@ -144,6 +144,7 @@ Result World::wait(End end, Request r, Duration limit) {
 }
 
 bool World::present(End end) const {
+  if (is_paused(end)) return false;
   for (Absence const& a : load_.absences) {
     if (a.end == end && now() >= loaded_ + a.from && now() < loaded_ + a.until) return false;
   }

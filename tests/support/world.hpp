@@ -94,6 +94,7 @@ class World {
   /// Polls a request that is not of the load. Not done after `limit`.
   [[nodiscard]] Result wait(End end, Request r, Duration limit = 60_s);
   std::size_t sends_at_most = none;  ///< Steps of the load whose sends may be posted.
+  std::array<bool, 2> paused{};      ///< By End: neither its owner nor its service does anything.
 
   // ---- What happened
 
@@ -159,6 +160,7 @@ class World {
   bool poll_sends();
   void check_received(std::size_t n);
   void check_consumed(Slot& slot);
+  [[nodiscard]] bool is_paused(End end) const { return paused[static_cast<std::size_t>(end)]; }
   void problem(std::size_t step, std::string_view what);
   [[nodiscard]] bool present(End end) const;
   [[nodiscard]] Slot& source(std::size_t n) { return sources_[(n - base_) % sources_.size()]; }

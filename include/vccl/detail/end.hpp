@@ -69,7 +69,7 @@ class EndBase : public EndCore<Derived, Link, end> {
                       this->context_.hosts(),
                       p,
                       bytes,
-                      end == End::sender ? Access::local : Access::remote_write,
+                      end == End::sender ? Access::local : Access::remote_write_relaxed,
                       kind};
   }
 
@@ -99,7 +99,7 @@ class EndBase : public EndCore<Derived, Link, end> {
   }
 
   /// Ends the connection in good order: a sender's writes under way get their time, the peer is
-  /// told. Where time passes by itself it waits for that, at most 2 s; elsewhere closed() tells.
+  /// told. Where time passes by itself it waits for that, less than 2 s; elsewhere closed() tells.
   /// Any thread.
   void close() noexcept {
     begin_end(
@@ -187,7 +187,7 @@ class EndBase : public EndCore<Derived, Link, end> {
       if (this->ended_) return;
       this->self().progress();
       if constexpr (resilient) this->serve(this->now());
-      if (this->now() - since > timing.linger + timing.linger / 4) return;
+      if (this->now() - since >= timing.linger) return;
       sched_yield();
     }
   }

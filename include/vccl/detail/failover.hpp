@@ -89,7 +89,7 @@ class Failover : public FailoverCore<SyncP, Policies, end, Io> {
 
   void watch_outage(Io& io) noexcept {
     if (this->ending()) {
-      if (!this->over_ && now_ - this->ending_since_ >= timing.linger) {
+      if (!this->over_ && now_ - this->ending_since_ >= timing.linger_for_peer()) {
         this->feed(io, [&](sync::Actions& out) { machine_.on_linger_deadline(out); });
       }
       return;

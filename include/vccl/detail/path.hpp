@@ -370,6 +370,7 @@ class Path {
     }
   }
 
+  Lanes<typename T::Registration> registrations_;  // Given up when the lanes are gone.
   Lanes<T> lanes_;
   std::array<Queue, max_lanes * max_qps> queues_{};
   std::array<Completion, batch * max_lanes> batch_{};  ///< Here: not to be made at every poll.
@@ -387,7 +388,6 @@ class Path {
   std::array<Keys, max_lanes> record_keys_{};
   PathBlock* block_ = nullptr;
   std::array<PortId, max_lanes> ports_{};
-  Lanes<typename T::Registration> registrations_;
 };
 
 }  // namespace vccl::detail

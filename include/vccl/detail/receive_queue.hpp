@@ -144,6 +144,7 @@ class ReceiveQueue {
         Errc const e = path.post_flush_read(lane, m, (*m.keys)[path.id()][lane], s);
         if (e == Errc::would_block) {
           flushing_ = true;
+          advance();  // What is done waits for nobody's room.
           return Errc::ok;
         }
         if (e != Errc::ok) return e;

@@ -103,7 +103,7 @@ class SendQueue : public SendWindow<ReleasePolicy> {
   /// Below: acknowledged by the NIC, released or not.
   [[nodiscard]] Step acknowledged() const noexcept {
     Step s = done_;
-    while (s != next_ && steps_[s % window].acked == steps_[s % window].parts) ++s;
+    while (s != next_ && steps_[s % window].acked >= steps_[s % window].parts) ++s;
     return s;
   }
   [[nodiscard]] bool at_step_boundary() const noexcept { return !cursor_.begun; }

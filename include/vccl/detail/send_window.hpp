@@ -33,7 +33,7 @@ class SendWindow {
     Slot& st = steps_[s % window];
     ++st.acked;  // Also when it is written in part only.
     Step const next = next_;
-    if (st.acked != st.parts || s == next) return;
+    if (st.acked < st.parts || s == next) return;
     if (st.special != 0 || !ReleasePolicy::on_acknowledgement(false)) [[unlikely]]
       return release();
     requests_.end(st.requests[0], Errc::ok, Delivered::yes);
@@ -60,7 +60,7 @@ class SendWindow {
   [[nodiscard]] bool waits_for_confirmation() const noexcept {
     if (ReleasePolicy::on_acknowledgement(true) || done_ == next_) return false;
     Slot const& st = steps_[done_ % window];
-    return st.acked == st.parts && !released_by_acknowledgement(st);
+    return st.acked >= st.parts && !released_by_acknowledgement(st);
   }
 
   [[nodiscard]] Step done() const noexcept { return done_; }
@@ -92,7 +92,7 @@ class SendWindow {
     while (done_ != next_) {
       Slot const& st = steps_[done_ % window];
       // Also what the receiver has confirmed may be sent again by our NIC until it is acknowledged.
-      if (st.acked != st.parts) return;
+      if (st.acked < st.parts) return;
       if (!released_by_acknowledgement(st) && !newer(confirmed_, done_)) return;
       complete(Errc::ok, Delivered::yes);
     }

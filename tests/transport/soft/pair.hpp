@@ -24,7 +24,7 @@ inline soft::FabricConfig still(soft::FabricConfig c = {}) {
 /// Lanes between port 0 of host 0 (a) and port 0 of host 1 (b).
 struct Pair {
   explicit Pair(soft::Fabric& f, LaneConfig config = {}, MemoryKind kind = MemoryKind::host,
-                std::size_t bytes = 256 * 1024)
+                std::size_t bytes = 256 * 1024, Access access = Access::remote_write)
       : fabric{f},
         source(bytes),
         target(bytes),
@@ -32,8 +32,7 @@ struct Pair {
         b{f.host(1), with_port(config)},
         from{SoftNic::register_memory(f.host(0), PortId{0}, source.data(), bytes,
                                       Access::remote_write, MemoryKind::host)},
-        into{SoftNic::register_memory(f.host(1), PortId{0}, target.data(), bytes,
-                                      Access::remote_write, kind)} {
+        into{SoftNic::register_memory(f.host(1), PortId{0}, target.data(), bytes, access, kind)} {
     for (std::size_t i = 0; i < bytes; ++i) source[i] = static_cast<std::byte>(i * 7 + 1);
     connected = connect();
   }

@@ -31,6 +31,7 @@ struct FabricConfig {
   bool seven_retries_for_ever = false;  ///< As Linux' rxe does with retry_count 7; IBTA says seven.
   bool flush_receives_in_error =
       true;                         ///< Receives posted in ERR flush (IBTA); Linux' rxe keeps them.
+  bool relaxed_ordering = false;    ///< Memory registered so gets its writes in any order.
   bool loopback_needs_link = true;  ///< Flush reads need an active port, as with rxe.
   std::uint64_t max_in_flight = std::uint64_t{64} << 20;  ///< Unacknowledged bytes per QP.
   Duration routing_spread = {20'000};  ///< Adaptive routing: packets differ by up to this.

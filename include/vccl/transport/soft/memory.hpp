@@ -119,6 +119,7 @@ struct Region {
   std::uint32_t generation = 0;
   bool live = false;
   bool remote_write = false;
+  bool relaxed = false;  ///< See LooseWrites.
   MemoryKind kind = MemoryKind::host;
   ComputedMemory* computed = nullptr;
 
@@ -257,5 +258,48 @@ inline void write_region(Region const& r, std::uint64_t address, Payload const& 
     copy_payload(BusBuffer::to_pointer(address), p);
   }
 }
+
+// ---- Relaxed ordering ---------------------------------------------------------------------------
+
+/// Writes to relaxed memory that a port has taken and that have not landed yet, in pieces of a
+/// cache line. They land in any order, but before whatever is ordered behind them: a write to other
+/// memory, a completion, a read (PCI Express Base Specification, 2.4.1, relaxed ordering).
+class LooseWrites {
+ public:
+  static constexpr std::uint64_t piece = 64;
+
+  void hold(Region const& region, std::uint64_t address, Payload const& p) {
+    for (std::uint64_t at = 0; at < p.length; at += piece) {
+      Held& h = held_.emplace_back();
+      h.region = &region;
+      h.address = address + at;
+      h.bytes.resize(std::min(piece, p.length - at));
+      copy_payload(h.bytes.data(), p.part(at, h.bytes.size()));
+    }
+  }
+  /// Lands `n` pieces, whichever.
+  void land(std::size_t n, Random& random, BusBuffer& bus) {
+    for (; n != 0; --n) {
+      std::swap(held_[static_cast<std::size_t>(random.below(held_.size()))], held_.back());
+      Held const& h = held_.back();
+      write_region(*h.region, h.address, {h.bytes.data(), nullptr, 0, h.bytes.size()}, bus);
+      held_.pop_back();
+    }
+  }
+  void land_all(Random& random, BusBuffer& bus) { land(held_.size(), random, bus); }
+  void forget(Region const* region) {
+    std::erase_if(held_, [region](Held const& h) { return h.region == region; });
+  }
+  void clear() noexcept { held_.clear(); }
+  [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
+
+ private:
+  struct Held {
+    Region const* region = nullptr;
+    std::uint64_t address = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Held> held_;
+};
 
 }  // namespace vccl::soft

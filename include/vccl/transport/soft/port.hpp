@@ -82,8 +82,19 @@ struct Port {
   std::uint32_t lost_gid = 0;  ///< Removed, to come back.
   Ring<std::uint32_t> egress;  ///< Slots of the QPs that have something to send.
   BusBuffer bus;
+  LooseWrites loose;
   PortStats stats;
 
+  /// What is held for a region that goes away is lost.
+  void forget(Region const* region) {
+    loose.forget(region);
+    bus.forget(region);
+  }
+  /// All that is held is lost.
+  void lose_writes() noexcept {
+    loose.clear();
+    bus.clear();
+  }
   [[nodiscard]] bool usable() const noexcept { return up && !fatal; }
   [[nodiscard]] bool answers_to(std::uint32_t gid) const noexcept {
     for (std::uint32_t g : gids) {

@@ -73,7 +73,7 @@ inline void device_dies(Core& core, Port const& of) {
     if (!same_card(core, p, of) || p.fatal) continue;
     p.fatal = true;
     ++p.downs;
-    p.bus.clear();
+    p.lose_writes();
     for (Lane& lane : core.lanes) {
       if (lane.port == p.index) destroy_queue_pairs(core, lane);
     }
@@ -104,7 +104,7 @@ inline void kill_host(Core& core, std::uint32_t host) {
   for (Port& p : core.ports) {
     if (p.host != host) continue;
     ++p.downs;
-    p.bus.clear();
+    p.lose_writes();
   }
   core.regions.remove_all(host * core.config.ports_per_host,
                           (host + 1) * core.config.ports_per_host);
@@ -134,6 +134,7 @@ inline void apply_fence(Core& core, Lane& lane, FenceStep step) {
     qp->clear();
   }
   if (step == FenceStep::reset) {
+    port.loose.land_all(core.noise, port.bus);
     port.bus.drain();
     lane.cq.clear();
     lane.overrun = false;

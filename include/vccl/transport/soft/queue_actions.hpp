@@ -50,6 +50,7 @@ inline void complete(Core& core, QueuePair& qp, CompletionEntry e) {
   Lane& lane = core.lanes[qp.lane];
   Port& port = core.ports[qp.port];
   if (lane.overrun || port.fatal) return;
+  port.loose.land_all(core.noise, port.bus);
   if (port.mute) {
     core.faults.count_muted(port.index);
     return;

@@ -41,7 +41,8 @@ class Registration {
     r.address = at;
     r.length = length;
     r.port = p.index;
-    r.remote_write = access == Access::remote_write;
+    r.remote_write = access != Access::local;
+    r.relaxed = access == Access::remote_write_relaxed;
     r.kind = kind;
     for (auto const& c : core_->computed) {
       if (at >= c->base() && at - c->base() < c->length()) r.computed = c.get();
@@ -66,7 +67,7 @@ class Registration {
     if (core_ == nullptr) return;
     std::scoped_lock const lock{core_->mutex};
     if (Region const* const r = core_->regions.local(keys_.local, port_))
-      core_->ports[port_].bus.forget(r);
+      core_->ports[port_].forget(r);
     core_->regions.remove(keys_);
   }
 

@@ -51,13 +51,27 @@ inline Region* target(Core& core, QueuePair const& qp, Packet const& p) noexcept
   return r != nullptr && r->covers(p.remote - p.offset, p.message) ? r : nullptr;
 }
 
+/// Places the bytes of a request: relaxed memory may get them later, in any order.
+inline void place(Core& core, QueuePair const& qp, Region const& r, std::uint64_t address,
+                  Payload const& p) {
+  Port& port = core.ports[qp.port];
+  if (core.config.relaxed_ordering && r.relaxed && r.computed == nullptr) {
+    port.loose.hold(r, address, p);
+    return port.loose.land(core.noise.below(port.loose.size() + 1), core.noise, port.bus);
+  }
+  port.loose.land_all(core.noise, port.bus);
+  write_region(r, address, p, port.bus);
+}
+
 /// Sends the bytes that a read asked for, with the PSNs that it has reserved.
 inline void serve_read(Core& core, QueuePair& qp, Packet const& request) {
   Region const* const r = target(core, qp, request);
   if (r == nullptr) return refuse(core, qp, Syndrome::access_error);
-  core.ports[qp.port].bus.drain();
+  Port& port = core.ports[qp.port];
+  port.loose.land_all(core.noise, port.bus);
+  port.bus.drain();
   std::uint64_t const length = request.message - request.offset;
-  std::uint64_t const step = train_packets(core, core.ports[qp.port], request.mtu);
+  std::uint64_t const step = train_packets(core, port, request.mtu);
   std::uint32_t const psn = request.psn;
   std::uint64_t const mtu = request.mtu;
   std::uint64_t const count = request.count;
@@ -81,7 +95,7 @@ inline void take_write(Core& core, QueuePair& qp, Packet const& p) {
   if (p.message != 0) {  // an empty write needs no key (IBTA vol. 1, 9.7.4.1.5)
     Region const* const r = target(core, qp, p);
     if (r == nullptr || !r->remote_write) return refuse(core, qp, Syndrome::access_error);
-    write_region(*r, p.remote, p.payload.part(0, bytes), core.ports[qp.port].bus);
+    place(core, qp, *r, p.remote, p.payload.part(0, bytes));
   }
   qp.expected = psn_add(qp.expected, taken);
   if (!ready) return answer(core, qp, Syndrome::receiver_not_ready, qp.expected);
@@ -121,7 +135,7 @@ inline void take_send(Core& core, QueuePair& qp, Packet const& p) {
     complete_receive(core, qp, c);
     return to_error(core, qp);
   }
-  if (r != nullptr) write_region(*r, into.address + p.offset, p.payload, core.ports[qp.port].bus);
+  if (r != nullptr) place(core, qp, *r, into.address + p.offset, p.payload);
   std::uint32_t const acked = psn_add(qp.expected, p.count - 1);
   qp.expected = psn_add(qp.expected, p.count);
   if (p.last) complete_receive(core, qp, c);
@@ -171,7 +185,7 @@ inline void take_early(Core& core, QueuePair& qp, Packet const& p) {
   if (plain && p.message != 0) {
     Region const* const r = target(core, qp, p);
     if (r == nullptr || !r->remote_write) return;  // refused when its turn comes
-    write_region(*r, p.remote, p.payload, core.ports[qp.port].bus);
+    place(core, qp, *r, p.remote, p.payload);
   }
   EarlyPacket& e = qp.early.emplace_back();
   e.placed = plain;
