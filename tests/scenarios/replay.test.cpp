@@ -168,9 +168,9 @@ TEST_CASE("E15: a transfer that fails on both paths is never told as done, whate
                                    "link host0.port0 down\nat 70ms link host1.port1 down"}) {
     CAPTURE(script);
     for (MemoryKind const kind : {MemoryKind::host, MemoryKind::device}) {
-      World w{{.fabric = {.latency = 10_us, .bytes_per_second = 1'000'000'000}}};
+      World w{{.fabric = {.latency = 10_us, .bytes_per_second = 200'000'000}}};
       REQUIRE(w.settle());
-      Load load = Load::uniform(200, 1 << 18);
+      Load load = Load::uniform(200, 1 << 16);
       load.depth = 4;
       load.kind = kind;
       w.load(load);
