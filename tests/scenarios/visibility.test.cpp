@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When data can be seen: writes out of order, relaxed memory, memory behind a bus.
+#include <support/soak.hpp>
 #include <support/world.hpp>
 #include <vccl/transport/soft/fabric.hpp>
 
@@ -71,7 +72,7 @@ std::size_t notify_before_data(Disorder const& d) {
 /// Loads of all sizes, in several writes each, over a path that is lost and returned to.
 void goes_on(soft::FabricConfig const& fabric, bool routing) {
   for (MemoryKind const kind : {MemoryKind::host, MemoryKind::device}) {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= soak_count(2, 50); ++seed) {
       CAPTURE(static_cast<int>(kind));
       CAPTURE(seed);
       Start start{.fabric = fabric, .connect = false};
@@ -82,16 +83,16 @@ void goes_on(soft::FabricConfig const& fabric, bool routing) {
       w.ends->accept();
       w.ends->connect(PortId{0}, w.ends->handle());
       REQUIRE(w.settle());
-      Load load = Load::random(seed, 200, 30'000);
+      Load load = Load::random(seed, 80, 20'000);
       load.kind = kind;
       w.load(load);
-      w.inject("after step 60 link host0.port0 down for 100ms");
+      w.inject("after step 30 link host0.port0 down for 100ms");
       CHECK(w.run());
       CHECK(w.until([&] { return w.sender().counters.failbacks == 1; }));
       CHECK(w.fired(soft::Action::link_down) == 1);
       w.load(load);
       CHECK(w.run());
-      CHECK(w.received() == 400);
+      CHECK(w.received() == 160);
       CHECK(w.sender().counters.failovers == 1);
       CHECK(w.problems() == "");
     }

@@ -72,6 +72,10 @@ class Path {
   };
 
   Path() = default;
+  Path(Path const&) = delete;
+  Path& operator=(Path const&) = delete;
+  /// Lanes go before the registrations that they know. (They stand first for the thin calls.)
+  ~Path() { lanes_.clear(); }
 
   /// Opens a lane per port and registers the block on each. Throws SetupError; then nothing is
   /// left.
@@ -370,7 +374,6 @@ class Path {
     }
   }
 
-  Lanes<typename T::Registration> registrations_;  // Given up when the lanes are gone.
   Lanes<T> lanes_;
   std::array<Queue, max_lanes * max_qps> queues_{};
   std::array<Completion, batch * max_lanes> batch_{};  ///< Here: not to be made at every poll.
@@ -388,6 +391,7 @@ class Path {
   std::array<Keys, max_lanes> record_keys_{};
   PathBlock* block_ = nullptr;
   std::array<PortId, max_lanes> ports_{};
+  Lanes<typename T::Registration> registrations_;
 };
 
 }  // namespace vccl::detail
