@@ -246,11 +246,11 @@ struct FearsQueues : archetype::Health {
   PortWatch watch(PortId, Time) const noexcept { return {.down = down}; }
   bool down = false;
 };
-template <bool Resurrects, bool RestartsClock, bool SeesFuture>
+template <bool StaysDead, bool RestartsClock, bool SeesFuture>
 struct OnePort {
   void note(PortEvent const& e, Time at) noexcept {
     if (e.port != PortId{3}) return;
-    if (e.kind == PortEvent::Kind::port_active && (Resurrects || !gone)) down = false;
+    if (e.kind == PortEvent::Kind::port_active && !(StaysDead && gone)) down = false;
     if (e.kind == PortEvent::Kind::device_fatal) gone = true;
     if (e.kind == PortEvent::Kind::port_error || e.kind == PortEvent::Kind::device_fatal) {
       if (!down || RestartsClock) since = at;
@@ -280,7 +280,7 @@ TEST_CASE("the health contract finds what is wrong") {
   CHECK(contracts::health<KnowsOnlyDoom>() == "a port without events is up");
   CHECK(contracts::health<FearsQueues>() == "an event about something else takes no port down");
   CHECK(contracts::health<OneOutage>() == "an event of one port takes no other down");
-  CHECK(contracts::health<OnePort<true, false, false>>() == "a dead device does not come back");
+  CHECK(contracts::health<OnePort<true, false, false>>() == "a device that works again is up");
   CHECK(contracts::health<OnePort<false, true, false>>() ==
         "a second event does not begin the outage anew");
   CHECK(contracts::health<OnePort<false, false, true>>() == "no port is down since the future");

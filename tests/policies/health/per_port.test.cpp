@@ -87,7 +87,7 @@ TEST_CASE("every one of the 64 ports has its own state") {
   for (unsigned i = 0; i < 64; ++i)
     CHECK(down_for(board, number(i), Time{100}) == Duration{100 - i});
   board.note({.kind = Kind::device_fatal, .port = number(63)}, Time{100});
-  for (unsigned i = 0; i < 64; ++i) {
+  for (unsigned i = 0; i < 63; ++i) {
     board.note({.kind = Kind::port_active, .port = number(i)}, Time{100});
   }
   for (unsigned i = 0; i < 63; ++i) CHECK(down_for(board, number(i), Time{100}) == up);

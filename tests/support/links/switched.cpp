@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <support/link_ends.hpp>
 #include <support/switched.hpp>
+
+#include <support/link_ends.hpp>
 #include <vccl/sync/receiver_decides.hpp>
 
 namespace vccl::test {

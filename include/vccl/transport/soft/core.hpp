@@ -29,6 +29,11 @@
 
 namespace vccl::soft {
 
+/// Adaptive routing: no packet is sent, and none is taken, further ahead than this. Who places
+/// packets out of order needs a limit, or one of an earlier life of the queue pair, whose number
+/// can be any, is taken for one of this life.
+inline constexpr std::uint32_t early_window = 256;
+
 /// The inside of a Nic: its QPs, its CQ, and the fence that is under way.
 struct Lane {
   std::uint32_t slot = 0;

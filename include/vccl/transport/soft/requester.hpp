@@ -70,8 +70,8 @@ inline bool transmit(Core& core, QueuePair& qp) {
   Port& port = core.ports[qp.port];
   std::uint64_t const done = qp.next_packet - s.first;
   std::uint64_t const flying = qp.next_packet - qp.unacked;
-  std::uint64_t const window =
-      std::min<std::uint64_t>(psn_half - 1, core.config.max_in_flight / qp.mtu);
+  std::uint64_t const window = std::min<std::uint64_t>(
+      core.adaptive_routing ? early_window : psn_half - 1, core.config.max_in_flight / qp.mtu);
   std::uint64_t n = s.packets - done;
   if (!read)
     n = std::min({n, train_packets(core, port, qp.mtu),

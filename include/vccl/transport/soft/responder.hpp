@@ -170,11 +170,6 @@ inline void take(Core& core, QueuePair& qp, Packet const& p) {
   }
 }
 
-/// Adaptive routing: packets further ahead than this are dropped. Whoever places packets out of
-/// order needs a limit, or a packet of an earlier life of the queue pair, whose number can be any,
-/// is taken for one of this life.
-inline constexpr std::uint32_t early_window = 256;
-
 /// Adaptive routing: a plain write beyond a gap is placed at once, anything else waits for its
 /// turn.
 inline void take_early(Core& core, QueuePair& qp, Packet const& p) {
