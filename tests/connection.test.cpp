@@ -96,8 +96,8 @@ TEST_CASE("a switch in the middle of every step's life loses and repeats nothing
   std::uint64_t resent = 0;
   for (int at = 0; at < 40; ++at) {
     CAPTURE(at);
-    World w{{.fabric = {.latency = 20_us, .bytes_per_second = 1'000'000'000}}};
-    w.load(Load::random(static_cast<std::uint64_t>(at), 60, 100'000));
+    World w{{.fabric = {.latency = 20_us, .bytes_per_second = 300'000'000}}};
+    w.load(Load::random(static_cast<std::uint64_t>(at), 60, 30'000));
     w.inject("at " + std::to_string(100 + at * 37) + "us link host0.port0 down");
     CHECK(w.run());
     CHECK(w.fired(soft::Action::link_down) == 1);

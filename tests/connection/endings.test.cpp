@@ -155,4 +155,24 @@ TEST_CASE("without a backup an end closes at once, and its requests end") {
   CHECK(w.problems() == "");
 }
 
+TEST_CASE("paths that come up again and again, and carry no data, end by the outage deadline") {
+  for (char const* what : {"data host0", "cts host1"}) {
+    CAPTURE(std::string{what});
+    World w{{.fabric = {.latency = 10_us}}};
+    REQUIRE(w.settle());
+    w.load(Load::uniform(2000, 4096));
+    REQUIRE(w.run_until(5));
+    Time const begin = w.now();
+    w.inject("drop " + std::string{what});
+    CHECK(w.run(60_s));
+    CHECK(w.now() - begin < 33_s);
+    CHECK(w.now() - begin > 29_s);
+    CHECK(w.fired(soft::Action::drop) > 10);
+    CHECK(w.sender().counters.failovers > 10);
+    CHECK(w.sender().ended);
+    CHECK(w.sender().cause == w.receiver().cause);
+    CHECK(w.problems() == "");
+  }
+}
+
 }  // namespace vccl::test

@@ -156,9 +156,9 @@ TEST_CASE("an outage shorter than the hold causes no switch, and nothing is sent
 TEST_CASE("a planned return stops at the end of a step, however much is queued behind it") {
   for (std::uint64_t const max_message : {4096ull, 1ull << 30}) {
     World w{
-        {.fabric = {.latency = 5_us, .bytes_per_second = 20'000'000, .max_message = max_message}}};
+        {.fabric = {.latency = 5_us, .bytes_per_second = 10'000'000, .max_message = max_message}}};
     REQUIRE(w.settle());
-    Load load = Load::uniform(2000, 20'000);
+    Load load = Load::uniform(1000, 16'000);
     load.depth = 64;
     load.ahead = 120;
     w.load(load);

@@ -226,7 +226,7 @@ class Drawer {
                    dice_.pick({"post_send", "post_receive", "flush", "fence", "connect"}),
                    dice_.one_in(2) ? host() : port());
       case 8:
-        return add("{}drop {} any\n", when(), dice_.pick({"any", "oob", "control", "cts"}));
+        return add("{}drop {} any\n", when(), dice_.pick({"any", "oob", "control", "cts", "data"}));
       default:
         return add("call register_memory {} {} fails ENOMEM\n", 1 + dice_.below(30), host());
     }
