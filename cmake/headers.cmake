@@ -93,5 +93,9 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/responder.hpp
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
+    include/vccl/transport/verbs/device.hpp
+    include/vccl/transport/verbs/gid.hpp
+    include/vccl/transport/verbs/status.hpp
+    include/vccl/transport/verbs/system_verbs.hpp
     include/vccl/vccl.hpp
 )
