@@ -94,6 +94,7 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
     include/vccl/transport/verbs/device.hpp
+    include/vccl/transport/verbs/events.hpp
     include/vccl/transport/verbs/gid.hpp
     include/vccl/transport/verbs/handles.hpp
     include/vccl/transport/verbs/queue_pair.hpp
