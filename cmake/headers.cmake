@@ -93,5 +93,12 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/responder.hpp
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
+    include/vccl/transport/verbs/device.hpp
+    include/vccl/transport/verbs/events.hpp
+    include/vccl/transport/verbs/gid.hpp
+    include/vccl/transport/verbs/handles.hpp
+    include/vccl/transport/verbs/queue_pair.hpp
+    include/vccl/transport/verbs/status.hpp
+    include/vccl/transport/verbs/system_verbs.hpp
     include/vccl/vccl.hpp
 )
