@@ -13,10 +13,11 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 import effects
-from faults import HOSTS, OOB, PORTS, parse_faults
+from faults import HOSTS, OOB, PORTS, ScriptError, parse_faults
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -208,7 +209,10 @@ class Lab:
             asked = self.run / "faults"
             text = asked.read_text()
             asked.unlink()
-            self.inject(text)
+            try:
+                self.inject(text)
+            except ScriptError as error:
+                print(f"rxe: {asked}: {error}", file=sys.stderr)
         time.sleep(0.01)
 
     def look(self):
