@@ -80,7 +80,7 @@ void Machine::deliver(std::uint32_t host, PortEvent const& e) {
       case PortEvent::Kind::qp_fatal:
         for (auto& p : pairs_) {
           if (!p->alive || p->gone || p->context != c.get() || p->qp_num != e.qp_num) continue;
-          event.what.event_type = IBV_EVENT_QP_FATAL;
+          event.what.event_type = habits.qp_event;
           event.what.element.qp = p.get();
           event.about = p.get();
           c->events.push_back(event);
@@ -141,6 +141,7 @@ int Machine::get_async_event(ibv_context* of, ibv_async_event* into) {
   if (!use(c, Verb::get_async_event, false)) error = EBADF;
   if (error == 0 && c.events.empty()) {
     if (!c.non_blocking) violation("get_async_event would block for ever");
+    if (c.dead) ++asked_after_death_;
     error = c.dead ? EIO : EAGAIN;
   }
   if (error != 0) {
@@ -267,9 +268,24 @@ std::uint64_t Machine::sends_taken() {
   return sends_taken_;
 }
 
+std::uint64_t Machine::no_room() {
+  std::scoped_lock const lock{core_.mutex};
+  return no_room_;
+}
+
+std::uint64_t Machine::asked_after_death() {
+  std::scoped_lock const lock{core_.mutex};
+  return asked_after_death_;
+}
+
 CallScript Machine::calls() {
   std::scoped_lock const lock{core_.mutex};
   return script_;
+}
+
+void Machine::clear_refusals() {
+  std::scoped_lock const lock{core_.mutex};
+  script_.clear();
 }
 
 void Machine::refuse(Refusal const& r) {

@@ -29,16 +29,22 @@ enum class Verb : std::uint8_t {
   post_send,
   post_recv,
   reg_mr,
+  reg_dmabuf_mr,
   dereg_mr,
+  query_ece,
+  set_ece,
   unblock_events,
   get_async_event,
   any,  ///< In a Refusal: whichever.
 };
-inline constexpr std::array<std::string_view, 21> verb_names{
-    "get_device_list", "open_device",     "close_device", "query_device", "query_port", "query_gid",
-    "alloc_pd",        "dealloc_pd",      "create_cq",    "destroy_cq",   "poll_cq",    "create_qp",
-    "destroy_qp",      "modify_qp",       "post_send",    "post_recv",    "reg_mr",     "dereg_mr",
-    "unblock_events",  "get_async_event", "any"};
+inline constexpr std::size_t verbs_counted = 24;
+inline constexpr std::array<std::string_view, verbs_counted> verb_names{
+    "get_device_list", "open_device",    "close_device",    "query_device", "query_port",
+    "query_gid",       "alloc_pd",       "dealloc_pd",      "create_cq",    "destroy_cq",
+    "poll_cq",         "create_qp",      "destroy_qp",      "modify_qp",    "post_send",
+    "post_recv",       "reg_mr",         "reg_dmabuf_mr",   "dereg_mr",     "query_ece",
+    "set_ece",         "unblock_events", "get_async_event", "any"};
+static_assert(static_cast<std::size_t>(Verb::any) + 1 == verbs_counted);
 [[nodiscard]] constexpr std::string_view name_of(Verb v) noexcept {
   return verb_names[static_cast<std::size_t>(v)];
 }
@@ -100,7 +106,7 @@ class CallScript {
     std::uint64_t struck = 0;
   };
   std::vector<Rule> rules_;
-  std::array<std::uint64_t, 21> calls_{};
+  std::array<std::uint64_t, verbs_counted> calls_{};
   std::uint64_t total_ = 0;
   std::uint64_t struck_ = 0;
   Verb last_ = Verb::any;

@@ -15,6 +15,7 @@ namespace vccl::test::emulated {
 namespace {
 
 Machine* machine = nullptr;
+std::string words;
 thread_local std::uint32_t shown_host = any_host;
 
 /// The width and speed whose product is nearest (man ibv_query_port).
@@ -49,7 +50,11 @@ Machine& Machine::here() {
 Machine::At::At(std::uint32_t host) noexcept : before_{shown_host} { shown_host = host; }
 Machine::At::~At() { shown_host = before_; }
 
-Machine::Machine(soft::Core& core, Habits h) : habits{h}, core_{core}, looks_(core.ports.size()) {
+Machine::Machine(soft::Core& core, Habits h)
+    : habits{h},
+      core_{core},
+      random_{core.config.virtual_time ? core.config.seed : soft::entropy()},
+      looks_(core.ports.size()) {
   if (machine != nullptr) throw std::logic_error{"there is an emulated machine already"};
   std::uint32_t const per_host = static_cast<std::uint32_t>(core.config.ports_per_host);
   std::uint32_t const per_card = static_cast<std::uint32_t>(core.config.ports_per_card);
@@ -69,7 +74,12 @@ Machine::Machine(soft::Core& core, Habits h) : habits{h}, core_{core}, looks_(co
   machine = this;
 }
 
-Machine::~Machine() { machine = nullptr; }
+Machine::~Machine() {
+  words = leaks() + violations();
+  machine = nullptr;
+}
+
+std::string Machine::last_words() { return words; }
 
 Device& Machine::device_of(std::uint32_t port) {
   for (auto& d : devices_) {
@@ -149,6 +159,15 @@ void Machine::gids(std::size_t host, std::size_t port,
 void Machine::device_memory(void* address, std::size_t length) {
   std::scoped_lock const lock{core_.mutex};
   device_memory_.push_back({reinterpret_cast<std::uintptr_t>(address), length});
+}
+
+Time Machine::now() const noexcept {
+  return core_.config.virtual_time ? core_.now() : soft::monotonic_now();
+}
+
+std::uint64_t Machine::random() {
+  std::scoped_lock const lock{core_.mutex};
+  return random_.next();
 }
 
 // ---- The API
@@ -249,7 +268,9 @@ int Machine::query_port(ibv_context* of, std::uint8_t port, ibv_port_attr* into)
   into->max_msg_sz = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(core_.config.max_message, std::uint64_t{1} << 31));
   into->pkey_tbl_len = 1;
-  into->lid = look.infiniband ? static_cast<std::uint16_t>(p.index + 1) : std::uint16_t{0};
+  std::size_t const gid = p.first_gid();
+  if (look.infiniband && gid != soft::Port::gid_slots)
+    into->lid = static_cast<std::uint16_t>(p.gids[gid] * lid_step + p.index + 1);
   into->phys_state = p.up ? 5 : 2;  // LinkUp, Polling
   into->link_layer = look.infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
   set_speed(*into, p.speed_mbps());
@@ -301,23 +322,47 @@ int Machine::dealloc_pd(ibv_pd* of) {
 ibv_mr* Machine::reg_mr(ibv_pd* of, void* address, std::size_t length, unsigned access) {
   std::scoped_lock const lock{core_.mutex};
   auto& pd = *static_cast<Domain*>(of);
-  auto& c = *static_cast<Context*>(pd.context);
-  Device const& d = *c.card;
+  Device const& d = *static_cast<Context*>(pd.context)->card;
   int error = begin(Verb::reg_mr, d.host, d.name).error;
   if (!use(pd, Verb::reg_mr, false)) error = EINVAL;
+  return register_block(pd, error, reinterpret_cast<std::uintptr_t>(address), length, access);
+}
+
+ibv_mr* Machine::reg_dmabuf_mr(ibv_pd* of, std::uint64_t, std::size_t length, std::uint64_t iova,
+                               int fd, unsigned access) {
+  std::scoped_lock const lock{core_.mutex};
+  auto& pd = *static_cast<Domain*>(of);
+  Device const& d = *static_cast<Context*>(pd.context)->card;
+  int error = begin(Verb::reg_dmabuf_mr, d.host, d.name).error;
+  if (!use(pd, Verb::reg_dmabuf_mr, false)) error = EINVAL;
+  if (error == 0 && !habits.dma_buf) error = EOPNOTSUPP;
+  if (error == 0 && fd < 0) error = EBADF;
+  return register_block(pd, error, iova, length, access);
+}
+
+std::uint64_t Machine::pinned(std::uint32_t host) const {
+  std::uint64_t bytes = 0;
+  for (auto const& b : blocks_) bytes += b->alive && b->card->host == host ? b->length : 0;
+  return bytes;
+}
+
+std::uint64_t Machine::registered(std::uint32_t host) {
+  std::scoped_lock const lock{core_.mutex};
+  return pinned(host);
+}
+
+ibv_mr* Machine::register_block(Domain& pd, int error, std::uint64_t at, std::size_t length,
+                                unsigned access) {
+  auto& c = *static_cast<Context*>(pd.context);
+  Device const& d = *c.card;
   for (std::uint32_t p = 0; p < d.ports && error == 0; ++p)
     error = core_.faults.on_call(soft::Call::register_memory, d.first_port + p);
   if (error == 0 && c.dead) error = EIO;
-  std::uint64_t const at = reinterpret_cast<std::uintptr_t>(address);
   bool const remote = (access & IBV_ACCESS_REMOTE_WRITE) != 0;
   // Whoever may write from afar must be able to write at all (man ibv_reg_mr).
   bool const odd = remote && (access & IBV_ACCESS_LOCAL_WRITE) == 0;
   if (error == 0 && (at == 0 || length == 0 || at + length < at || odd)) error = EINVAL;
-  std::uint64_t pinned = length;
-  for (auto const& b : blocks_) {
-    if (b->alive && static_cast<Context*>(b->context)->card->host == d.host) pinned += b->length;
-  }
-  if (error == 0 && habits.memlock != 0 && pinned > habits.memlock) error = ENOMEM;
+  if (error == 0 && habits.memlock != 0 && pinned(d.host) + length > habits.memlock) error = ENOMEM;
   if (error != 0) {
     errno = error;
     return nullptr;
@@ -338,8 +383,9 @@ ibv_mr* Machine::reg_mr(ibv_pd* of, void* address, std::size_t length, unsigned 
   }
   Block& b = keep(blocks_, "MR");
   b.context = &c;
+  b.card = &d;
   b.pd = &pd;
-  b.addr = address;
+  b.addr = soft::BusBuffer::to_pointer(at);
   b.length = length;
   b.access = access;
   b.keys = core_.regions.add(r);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace vccl::test {
 
@@ -20,6 +21,7 @@ struct EmulatedVerbs {
   static void free_device_list(ibv_device** list) noexcept {
     Machine::here().free_device_list(list);
   }
+  static char const* device_name(ibv_device* d) noexcept { return d->name; }
   static ibv_context* open_device(ibv_device* d) noexcept { return Machine::here().open_device(d); }
   static int close_device(ibv_context* c) noexcept { return Machine::here().close_device(c); }
   static int query_device(ibv_context* c, ibv_device_attr* into) noexcept {
@@ -48,6 +50,10 @@ struct EmulatedVerbs {
   static int modify_qp(ibv_qp* qp, ibv_qp_attr* to, int mask) noexcept {
     return Machine::here().modify_qp(qp, to, mask);
   }
+  static int query_ece(ibv_qp* qp, ibv_ece* into) noexcept {
+    return Machine::here().query_ece(qp, into);
+  }
+  static int set_ece(ibv_qp* qp, ibv_ece* to) noexcept { return Machine::here().set_ece(qp, to); }
   static int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) noexcept {
     return Machine::here().post_send(qp, first, bad);
   }
@@ -57,12 +63,21 @@ struct EmulatedVerbs {
   static ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, unsigned access) noexcept {
     return Machine::here().reg_mr(pd, address, length, access);
   }
+  static ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length,
+                               std::uint64_t iova, int fd, unsigned access) noexcept {
+    return Machine::here().reg_dmabuf_mr(pd, offset, length, iova, fd, access);
+  }
   static int dereg_mr(ibv_mr* mr) noexcept { return Machine::here().dereg_mr(mr); }
   static int unblock_events(ibv_context* c) noexcept { return Machine::here().unblock_events(c); }
   static int get_async_event(ibv_context* c, ibv_async_event* into) noexcept {
     return Machine::here().get_async_event(c, into);
   }
   static void ack_async_event(ibv_async_event* e) noexcept { Machine::here().ack_async_event(e); }
+  /// Each device is a card of its own.
+  static std::string device_path(ibv_device*) { return {}; }
+  static Time now() noexcept { return Machine::here().now(); }
+  static bool real_time() noexcept { return Machine::here().real_time(); }
+  static std::uint64_t random() noexcept { return Machine::here().random(); }
 };
 
 }  // namespace vccl::test

@@ -15,6 +15,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,10 @@ struct Habits {
   bool clears_cq = true;   ///< RESET and destroy_qp take unpolled completions along, as mlx5; rxe
                            ///< leaves them.
   bool minus_one = false;  ///< Numbers fail as -1 with errno, not as an errno.
-  std::uint64_t memlock = 0;  ///< Bytes that a host may register; 0: no limit.
+  std::uint64_t memlock = 0;                     ///< Bytes that a host may register; 0: no limit.
+  bool dma_buf = false;                          ///< Registers DMA-BUFs.
+  ibv_event_type qp_event = IBV_EVENT_QP_FATAL;  ///< What tells that a QP has died.
+  std::uint32_t ece_vendor = 0;                  ///< Of enhanced connection establishment; 0: none.
 };
 
 /// An entry of a GID table.
@@ -45,6 +49,10 @@ struct NamedGid {
   std::array<std::uint8_t, 16> raw{};
   ibv_gid_type type = IBV_GID_TYPE_ROCE_V2;
 };
+
+/// LIDs of InfiniBand ports: serial number of the port's first GID times this, plus the port's
+/// number over all hosts, from 1. So a new GID is a new LID, and an old one reaches nobody.
+inline constexpr std::uint32_t lid_step = 64;
 
 /// There is one at a time: the one that EmulatedVerbs talks to. Any thread.
 class Machine {
@@ -67,9 +75,13 @@ class Machine {
     std::uint32_t before_;
   };
 
+  /// leaks() and violations() of the machine that was here last, when it went.
+  [[nodiscard]] static std::string last_words();
+
   // ---- What tests order
 
   void refuse(Refusal const& r);
+  void clear_refusals();
   Habits habits;
   void infiniband(std::size_t host, std::size_t port);
   /// What query_port says of a port, whatever its cable does.
@@ -96,6 +108,14 @@ class Machine {
   /// Transitions that a QP in that state could not make.
   [[nodiscard]] std::size_t late_transitions();
   [[nodiscard]] std::uint64_t sends_taken();
+  /// Requests refused because their queue was full.
+  [[nodiscard]] std::uint64_t no_room();
+  /// Events asked for after DEVICE_FATAL was got: nothing comes any more.
+  [[nodiscard]] std::uint64_t asked_after_death();
+  /// Bytes that are registered at a host.
+  [[nodiscard]] std::uint64_t registered(std::uint32_t host);
+  /// The port of its host, from 0, that a QP is on. Also from within on_send.
+  [[nodiscard]] std::size_t port_of(ibv_qp const& qp);
   /// Which calls were made, and which the script refused. A copy.
   [[nodiscard]] CallScript calls();
 
@@ -118,11 +138,18 @@ class Machine {
   int modify_qp(ibv_qp* qp, ibv_qp_attr* to, int mask);
   int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad);
   int post_recv(ibv_qp* qp, ibv_recv_wr* first, ibv_recv_wr** bad);
+  int query_ece(ibv_qp* qp, ibv_ece* into);
+  int set_ece(ibv_qp* qp, ibv_ece* to);
   ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, unsigned access);
+  ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                        int fd, unsigned access);
   int dereg_mr(ibv_mr* mr);
   int unblock_events(ibv_context* c);
   int get_async_event(ibv_context* c, ibv_async_event* into);
   void ack_async_event(ibv_async_event* e);
+  [[nodiscard]] Time now() const noexcept;
+  [[nodiscard]] bool real_time() const noexcept { return !core_.config.virtual_time; }
+  [[nodiscard]] std::uint64_t random();
 
  private:
   struct PortLook {
@@ -145,9 +172,23 @@ class Machine {
     return made;
   }
 
+  /// One thread at a time: lanes have one owner.
+  class Alone {
+   public:
+    explicit Alone(std::atomic<int>& users) noexcept : users_{users}, others_{users.fetch_add(1)} {}
+    Alone(Alone const&) = delete;
+    Alone& operator=(Alone const&) = delete;
+    ~Alone() { users_.fetch_sub(1); }
+    [[nodiscard]] bool shared() const noexcept { return others_ != 0; }
+
+   private:
+    std::atomic<int>& users_;
+    int others_;
+  };
+
   // books.cpp
   void violation(std::string what);
-  bool use(Object& o, Verb verb, bool alive);
+  bool use(Object& o, Verb verb, bool destroys);
   int number(int error);
   Fate begin(Verb verb, std::uint32_t host, std::string_view device);
   void pump();
@@ -156,8 +197,11 @@ class Machine {
   void forget(Object& o);
 
   // devices.cpp
+  ibv_mr* register_block(Domain& pd, int error, std::uint64_t at, std::size_t length,
+                         unsigned access);
   Device& device_of(std::uint32_t port);
   soft::Port& port_of(Context& c, std::uint8_t number);
+  std::uint64_t pinned(std::uint32_t host) const;
   std::optional<ibv_gid_entry> gid_at(soft::Port const& p, std::uint32_t index);
   std::optional<Found> find_gid(ibv_gid const& gid);
 
@@ -176,6 +220,7 @@ class Machine {
   void fill(ibv_wc& into, soft::CompletionEntry const& e);
 
   soft::Core& core_;
+  soft::Random random_;
   CallScript script_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<PortLook> looks_;                                        ///< By port over all hosts.
@@ -191,6 +236,8 @@ class Machine {
   std::vector<Modified> modified_;
   std::size_t late_transitions_ = 0;
   std::uint64_t sends_taken_ = 0;
+  std::uint64_t no_room_ = 0;
+  std::uint64_t asked_after_death_ = 0;
   std::uint32_t port_events_unacked_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -52,15 +53,18 @@ struct Domain : ibv_pd, Object {};
 
 /// A lane of the software NIC: its CQ.
 struct Queue : ibv_cq, Object {
+  std::atomic<int> users_now = 0;  ///< Threads that poll it.
   std::uint32_t lane = 0;
   bool told = false;  ///< Its error was reported.
 };
 
 /// A QP of the software NIC, by number.
 struct Pair : ibv_qp, Object {
-  bool gone = false;  ///< With its device.
+  std::atomic<int> users_now = 0;  ///< Threads that post on it or change it.
+  bool gone = false;               ///< With its device.
   ibv_qp_cap cap{};
   unsigned access = 0;
+  std::uint32_t ece = 0;  ///< Options set.
   std::uint8_t port_number = 0;
   std::uint8_t gid_type = 0;
   Time quiet_at{};  ///< A slow transition to ERR or RESET ends then; 0: none is under way.
@@ -68,6 +72,7 @@ struct Pair : ibv_qp, Object {
 };
 
 struct Block : ibv_mr, Object {
+  Device const* card = nullptr;
   Keys keys;
   unsigned access = 0;
 };
@@ -75,6 +80,7 @@ struct Block : ibv_mr, Object {
 /// Attributes that a QP was given.
 struct Modified {
   std::uint32_t host = 0;
+  std::uint32_t port = 0;  ///< Of the host, from 0; the card's first before INIT.
   std::uint32_t qp_num = 0;
   ibv_qp_state from = IBV_QPS_RESET;
   ibv_qp_state to = IBV_QPS_RESET;

@@ -38,6 +38,11 @@ soft::Call call_of(ibv_qp_state to) {
 
 soft::QueuePair* Machine::inside(Pair& p) { return p.gone ? nullptr : core_.qps.find(p.qp_num); }
 
+std::size_t Machine::port_of(ibv_qp const& qp) {
+  soft::QueuePair const* const inner = core_.qps.find(qp.qp_num);
+  return inner == nullptr ? 0 : core_.ports[inner->port].number;
+}
+
 ibv_cq* Machine::create_cq(ibv_context* of, int depth, void* tag) {
   std::scoped_lock const lock{core_.mutex};
   auto& c = *static_cast<Context*>(of);
@@ -155,9 +160,40 @@ int Machine::destroy_qp(ibv_qp* of) {
   return number(fate.error != 0 ? fate.error : c.dead ? EIO : 0);
 }
 
-int Machine::modify_qp(ibv_qp* of, ibv_qp_attr* to, int mask) {
+int Machine::query_ece(ibv_qp* of, ibv_ece* into) {
   std::scoped_lock const lock{core_.mutex};
   auto& p = *static_cast<Pair*>(of);
+  auto& c = *static_cast<Context*>(p.context);
+  Fate const fate = begin(Verb::query_ece, c.card->host, c.device->name);
+  if (!use(p, Verb::query_ece, false)) return number(EINVAL);
+  if (fate.error != 0 || habits.ece_vendor == 0)
+    return number(fate.error != 0 ? fate.error : EOPNOTSUPP);
+  *into = {habits.ece_vendor, 1, 0};
+  return 0;
+}
+
+/// Counts until the QP goes to RTR, and stands until RESET.
+int Machine::set_ece(ibv_qp* of, ibv_ece* to) {
+  std::scoped_lock const lock{core_.mutex};
+  auto& p = *static_cast<Pair*>(of);
+  auto& c = *static_cast<Context*>(p.context);
+  Fate const fate = begin(Verb::set_ece, c.card->host, c.device->name);
+  if (!use(p, Verb::set_ece, false)) return number(EINVAL);
+  if (fate.error != 0) return number(fate.error);
+  if (habits.ece_vendor == 0) return number(EOPNOTSUPP);
+  if (p.state != IBV_QPS_RESET && p.state != IBV_QPS_INIT) {
+    violation("set_ece on a QP that is connected");
+    return number(EINVAL);
+  }
+  p.ece = to->options;
+  return 0;
+}
+
+int Machine::modify_qp(ibv_qp* of, ibv_qp_attr* to, int mask) {
+  auto& p = *static_cast<Pair*>(of);
+  Alone const alone{p.users_now};
+  std::scoped_lock const lock{core_.mutex};
+  if (alone.shared()) violation("two threads use a QP at once");
   auto& c = *static_cast<Context*>(p.context);
   Fate const fate = begin(Verb::modify_qp, c.card->host, c.device->name);
   if (!use(p, Verb::modify_qp, false)) return number(EINVAL);
@@ -191,7 +227,8 @@ int Machine::modify_qp(ibv_qp* of, ibv_qp_attr* to, int mask) {
   if (target == IBV_QPS_ERR) soft::to_error(core_, *qp);
   if (target == IBV_QPS_RESET) to_reset(p, *qp);
   p.state = target;
-  modified_.push_back({c.card->host, p.qp_num, from, target, mask, *to});
+  modified_.push_back(
+      {c.card->host, core_.ports[qp->port].number, p.qp_num, from, target, mask, *to});
   soft::run_due(core_);
   return 0;
 }
@@ -251,11 +288,11 @@ int Machine::to_rtr(Pair& p, soft::QueuePair& qp, ibv_qp_attr const& a) {
     bool const alike = infiniband || found->type == static_cast<ibv_gid_type>(own->gid_type);
     peer = {found->port, alike ? found->serial : 0, a.dest_qp_num};
   } else {
-    std::uint32_t const there = ah.dlid - 1u;
-    if (there >= core_.ports.size()) return EINVAL;
-    soft::Port const& far = core_.ports[there];
-    std::size_t const slot = far.first_gid();
-    peer = {there, slot == soft::Port::gid_slots ? 0 : far.gids[slot], a.dest_qp_num};
+    if (ah.dlid == 0) return EINVAL;
+    // A LID that no port has is as good as any other to the sender.
+    std::uint32_t const there = std::uint32_t{ah.dlid} % lid_step - 1;
+    bool const known = there < core_.ports.size();
+    peer = {known ? there : 0, known ? std::uint32_t{ah.dlid} / lid_step : 0, a.dest_qp_num};
   }
   if (a.rq_psn > soft::psn_mask) violation("modify_qp to RTR: rq_psn has more than 24 bits");
   qp.gid_index = ah.is_global != 0 ? ah.grh.sgid_index : 0;
@@ -269,6 +306,10 @@ int Machine::to_rtr(Pair& p, soft::QueuePair& qp, ibv_qp_attr const& a) {
   bool const mutual = far != nullptr && far->peer.number == qp.number && far->port == peer.port &&
                       (far->state == soft::QpState::rtr || far->state == soft::QpState::rts);
   if (mutual && far->mtu != mtu) violation("the ends of a QP have different path MTUs");
+  for (auto const& q : pairs_) {
+    if (mutual && q->alive && !q->gone && q->qp_num == far->number && q->ece != p.ece)
+      violation("the ends of a QP are set up in different ways");
+  }
   return 0;
 }
 
@@ -288,7 +329,7 @@ void Machine::to_reset(Pair& p, soft::QueuePair& qp) {
   qp.broken = qp.broken || (port.reset_breaks && qp.was_error);
   qp.state = soft::QpState::reset;
   qp.clear();
-  p.access = 0;
+  p.access = p.ece = 0;
   if (habits.clears_cq) clear_completions(core_.lanes[qp.lane], qp);
   port.loose.land_all(core_.noise, port.bus);
   port.bus.drain();

@@ -41,6 +41,12 @@ void Machine::check_send(Pair& p, soft::QueuePair const& qp, ibv_send_wr const& 
       if (b->alive && b->pd != p.pd) violation("post_send with the local key of another PD");
     }
   }
+  for (auto const& b : blocks_) {
+    bool const named = w.num_sge == 1 && w.sg_list->length != 0 && w.opcode != IBV_WR_SEND &&
+                       b->keys.remote == w.wr.rdma.rkey && b->keys.remote != 0;
+    if (named && b->card != &device_of(qp.peer.port))
+      violation("post_send with a remote key of another device than the peer's");
+  }
   for (auto const& far : pairs_) {
     if (!far->alive || far->gone || far->qp_num != qp.peer.number) continue;
     unsigned const needed = w.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ
@@ -73,7 +79,10 @@ int Machine::take_send(Pair& p, soft::QueuePair& qp, ibv_send_wr const& w) {
     violation("post_send of a request that its QP was not made for");
     return EINVAL;
   }
-  if (qp.sends.full()) return ENOMEM;
+  if (qp.sends.full()) {
+    ++no_room_;
+    return ENOMEM;
+  }
   check_send(p, qp, w);
   r.traffic = traffic_of(w);
   r.signaled = (w.send_flags & IBV_SEND_SIGNALED) != 0;
@@ -101,8 +110,10 @@ int Machine::take_send(Pair& p, soft::QueuePair& qp, ibv_send_wr const& w) {
 }
 
 int Machine::post_send(ibv_qp* of, ibv_send_wr* first, ibv_send_wr** bad) {
-  std::scoped_lock const lock{core_.mutex};
   auto& p = *static_cast<Pair*>(of);
+  Alone const alone{p.users_now};
+  std::scoped_lock const lock{core_.mutex};
+  if (alone.shared()) violation("two threads use a QP at once");
   auto& c = *static_cast<Context*>(p.context);
   Fate const fate = begin(Verb::post_send, c.card->host, c.device->name);
   *bad = first;
@@ -129,8 +140,10 @@ int Machine::post_send(ibv_qp* of, ibv_send_wr* first, ibv_send_wr** bad) {
 }
 
 int Machine::post_recv(ibv_qp* of, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  std::scoped_lock const lock{core_.mutex};
   auto& p = *static_cast<Pair*>(of);
+  Alone const alone{p.users_now};
+  std::scoped_lock const lock{core_.mutex};
+  if (alone.shared()) violation("two threads use a QP at once");
   auto& c = *static_cast<Context*>(p.context);
   Fate const fate = begin(Verb::post_recv, c.card->host, c.device->name);
   *bad = first;
@@ -150,7 +163,10 @@ int Machine::post_recv(ibv_qp* of, ibv_recv_wr* first, ibv_recv_wr** bad) {
       violation("post_recv of a request that its QP was not made for");
       error = EINVAL;
     }
-    if (error == 0 && qp->receives.full()) error = ENOMEM;
+    if (error == 0 && qp->receives.full()) {
+      ++no_room_;
+      error = ENOMEM;
+    }
     if (error != 0) break;
     soft::ReceiveEntry& r = qp->receives.push();
     r = {w.wr_id, 0, 0, 0};
@@ -195,8 +211,10 @@ void Machine::fill(ibv_wc& into, soft::CompletionEntry const& e) {
 }
 
 int Machine::poll_cq(ibv_cq* of, int most, ibv_wc* into) {
-  std::scoped_lock const lock{core_.mutex};
   auto& q = *static_cast<Queue*>(of);
+  Alone const alone{q.users_now};
+  std::scoped_lock const lock{core_.mutex};
+  if (alone.shared()) violation("two threads poll a CQ at once");
   auto& c = *static_cast<Context*>(q.context);
   Fate const fate = begin(Verb::poll_cq, c.card->host, c.device->name);
   if (!use(q, Verb::poll_cq, false)) return -EINVAL;
