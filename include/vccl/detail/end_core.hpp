@@ -384,13 +384,8 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
     config.retry_count = timing.nic_retry_count;
     config.rnr_retry = timing.nic_rnr_retry;
     config.min_rnr_timer = timing.nic_min_rnr_timer;
-    try {
-      path.open(host, {ports.at.data(), ports.count}, config, blocks_.get()[id],
-                end == End::receiver);
-    } catch (SetupError const&) {
-      if (id == 0) throw;
-      path.shut();  // No backup either.
-    }
+    path.open(host, {ports.at.data(), ports.count}, config, blocks_.get()[id],
+              end == End::receiver);
   }
 };
 

@@ -75,13 +75,10 @@ class Path {
   Path(Path const&) = delete;
   Path& operator=(Path const&) = delete;
   /// Lanes go before the registrations that they know. (They stand first for the thin calls.)
-  ~Path() { shut(); }
-  void shut() noexcept {
-    lanes_.clear();
-    registrations_.clear();
-  }
+  ~Path() { lanes_.clear(); }
 
-  /// Opens a lane per port and registers the block on each. Throws SetupError: then shut() it.
+  /// Opens a lane per port and registers the block on each. Throws SetupError; then nothing is
+  /// left.
   /// `receives`: whether notifies arrive here, so that receives must be posted.
   void open(Host& host, std::span<PortId const> ports, LaneConfig config, PathBlock& block,
             bool receives) {
