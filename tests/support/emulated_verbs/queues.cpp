@@ -49,9 +49,9 @@ void Machine::check_send(Pair& p, soft::QueuePair const& qp, ibv_send_wr const& 
   }
   for (auto const& far : pairs_) {
     if (!far->alive || far->gone || far->qp_num != qp.peer.number) continue;
-    unsigned const needed = w.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ
+    unsigned const needed = w.opcode == IBV_WR_RDMA_READ ? unsigned{IBV_ACCESS_REMOTE_READ}
                             : w.opcode == IBV_WR_SEND    ? 0u
-                                                         : IBV_ACCESS_REMOTE_WRITE;
+                                                         : unsigned{IBV_ACCESS_REMOTE_WRITE};
     bool const connected = far->state == IBV_QPS_RTR || far->state == IBV_QPS_RTS;
     if (connected && (far->access & needed) != needed)
       violation("post_send of what the peer's QP does not let in");
