@@ -19,6 +19,7 @@ LEVELS = [
     ("sync/message.hpp", 1),  # plain data; the concept of a SyncPolicy speaks of it
     ("detail/words.hpp", 1),  # small helpers without policies, for sync and transport
     ("detail/records.hpp", 1),
+    ("detail/secret.hpp", 1),
     ("route.hpp", 1),
     ("status.hpp", 1),
     ("fwd.hpp", 2),
