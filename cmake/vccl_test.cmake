@@ -14,7 +14,9 @@ set(VCCL_THREADED
     unit.scenarios.*
     unit.sender
     unit.transport.soft.fabric
-    unit.transport.tcp.*)
+    unit.transport.tcp.*
+    unit.transport.verbs.errands
+    unit.transport.verbs.lane)
 list(JOIN VCCL_THREADED "|" VCCL_THREADED)
 
 find_package(doctest REQUIRED)
