@@ -3,6 +3,7 @@ set(VCCL_HEADERS
     include/vccl/concepts.hpp
     include/vccl/connection.hpp
     include/vccl/context.hpp
+    include/vccl/detail/clock.hpp
     include/vccl/detail/end.hpp
     include/vccl/detail/end_core.hpp
     include/vccl/detail/failback_timer.hpp
@@ -93,12 +94,17 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/responder.hpp
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
+    include/vccl/transport/verbs/connected_queue.hpp
     include/vccl/transport/verbs/device.hpp
     include/vccl/transport/verbs/events.hpp
     include/vccl/transport/verbs/gid.hpp
     include/vccl/transport/verbs/handles.hpp
+    include/vccl/transport/verbs/host.hpp
+    include/vccl/transport/verbs/lane.hpp
     include/vccl/transport/verbs/queue_pair.hpp
+    include/vccl/transport/verbs/registration.hpp
     include/vccl/transport/verbs/status.hpp
     include/vccl/transport/verbs/system_verbs.hpp
+    include/vccl/transport/verbs/work_queue.hpp
     include/vccl/vccl.hpp
 )

@@ -153,7 +153,7 @@ class SetupError : public std::exception {
  public:
   /// @param call   the function that failed, a literal
   /// @param number errno, or 0 when there is none
-  /// @param advice what was wrong and what to do, a literal
+  /// @param advice what was wrong and what to do; copied, cut to what fits
   SetupError(const char* call, int number, const char* advice) noexcept;
 
   [[nodiscard]] const char* what() const noexcept override { return text_; }

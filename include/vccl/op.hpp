@@ -220,6 +220,14 @@ struct LaneConfig {
   std::uint8_t traffic_class = 0;
 };
 
+/// What a device offers for setting connections up its own way (ibv_query_ece). All 0: nothing.
+struct EnhancedEstablishment {
+  std::uint32_t vendor = 0;
+  std::uint32_t options = 0;
+  friend constexpr bool operator==(EnhancedEstablishment const&,
+                                   EnhancedEstablishment const&) = default;
+};
+
 /// What a peer needs to reach a lane. Travels as it is, little endian.
 struct LaneAddress {
   std::array<std::uint8_t, 16> gid{};
@@ -230,9 +238,10 @@ struct LaneAddress {
   std::uint16_t lid = 0;
   std::uint8_t mtu = 0;  ///< 256 << (mtu - 1) bytes.
   std::uint8_t qps = 0;
+  EnhancedEstablishment ece{};
   friend constexpr bool operator==(LaneAddress const&, LaneAddress const&) = default;
 };
-static_assert(sizeof(LaneAddress) == 64);
+static_assert(sizeof(LaneAddress) == 72);
 
 /// A port as queried now.
 struct PortState {

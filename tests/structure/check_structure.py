@@ -17,6 +17,7 @@ LEVELS = [
     ("error.hpp", 0),
     ("concepts.hpp", 1),
     ("sync/message.hpp", 1),  # plain data; the concept of a SyncPolicy speaks of it
+    ("detail/clock.hpp", 1),
     ("detail/words.hpp", 1),  # small helpers without policies, for sync and transport
     ("detail/records.hpp", 1),
     ("route.hpp", 1),

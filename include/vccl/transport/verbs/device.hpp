@@ -48,6 +48,15 @@ struct PortName {
   return d.transport_type == IBV_TRANSPORT_IB;
 }
 
+/// The card of a device, from where its device stands in sysfs: the functions of one PCI device
+/// (".../0000:17:00.0" and ".../0000:17:00.1") are one card. Empty for one that is not on PCI.
+[[nodiscard]] constexpr std::string_view card_of_path(std::string_view path) noexcept {
+  std::size_t const slash = path.rfind('/');
+  std::string_view const last = slash == path.npos ? path : path.substr(slash + 1);
+  bool const pci = last.size() == 12 && last[4] == ':' && last[7] == ':' && last[10] == '.';
+  return pci ? path.substr(0, path.size() - 2) : std::string_view{};
+}
+
 /// Megabits a second: width times lane speed (IBTA vol. 1, 14.2.5.6 PortInfo; man ibv_query_port).
 /// 0: unknown, as for a port that is down.
 [[nodiscard]] constexpr std::uint32_t speed_mbps(ibv_port_attr const& p) noexcept {

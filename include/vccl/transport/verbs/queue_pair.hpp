@@ -23,6 +23,7 @@ struct LocalPort {
   std::uint8_t mtu =
       IBV_MTU_1024;  ///< enum ibv_mtu: 256 << (mtu - 1) bytes, as LaneAddress has it.
   std::uint8_t gid_index = 0;
+  std::uint16_t pkey_index = 0;
   std::uint16_t lid = 0;
   ibv_gid gid{};
 };
@@ -60,7 +61,7 @@ inline void check_lane(LaneConfig const& c) {
 [[nodiscard]] inline Transition to_init(LocalPort const& port, bool loopback) noexcept {
   Transition t;
   t.attributes.qp_state = IBV_QPS_INIT;
-  t.attributes.pkey_index = 0;
+  t.attributes.pkey_index = port.pkey_index;
   t.attributes.port_num = port.number;
   t.attributes.qp_access_flags =
       loopback ? unsigned{IBV_ACCESS_REMOTE_READ} : unsigned{IBV_ACCESS_REMOTE_WRITE};

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// The calls of libibverbs that this library makes, one line each; tests give a scripted struct.
+/// The calls of libibverbs that this library makes, one line each, and what else a lane asks of
+/// the machine; tests give a scripted struct.
+
+#include <vccl/detail/clock.hpp>
+#include <vccl/op.hpp>
 
 #include <infiniband/verbs.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fcntl.h>
+#include <string>
 
 namespace vccl::verbs {
 
@@ -16,6 +22,7 @@ namespace vccl::verbs {
 struct SystemVerbs {
   static ibv_device** get_device_list(int* count) noexcept { return ::ibv_get_device_list(count); }
   static void free_device_list(ibv_device** list) noexcept { ::ibv_free_device_list(list); }
+  static const char* device_name(ibv_device* d) noexcept { return ::ibv_get_device_name(d); }
   static ibv_context* open_device(ibv_device* d) noexcept { return ::ibv_open_device(d); }
   static int close_device(ibv_context* c) noexcept { return ::ibv_close_device(c); }
   static int query_device(ibv_context* c, ibv_device_attr* into) noexcept {
@@ -44,6 +51,8 @@ struct SystemVerbs {
   static int modify_qp(ibv_qp* qp, ibv_qp_attr* to, int mask) noexcept {
     return ::ibv_modify_qp(qp, to, mask);
   }
+  static int query_ece(ibv_qp* qp, ibv_ece* into) noexcept { return ::ibv_query_ece(qp, into); }
+  static int set_ece(ibv_qp* qp, ibv_ece* to) noexcept { return ::ibv_set_ece(qp, to); }
   static int post_send(ibv_qp* qp, ibv_send_wr* first, ibv_send_wr** bad) noexcept {
     return ::ibv_post_send(qp, first, bad);
   }
@@ -55,6 +64,10 @@ struct SystemVerbs {
     return ::ibv_reg_mr_iova2(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
                               access);
   }
+  static ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length,
+                               std::uint64_t iova, int fd, unsigned access) noexcept {
+    return ::ibv_reg_dmabuf_mr(pd, offset, length, iova, fd, static_cast<int>(access));
+  }
   static int dereg_mr(ibv_mr* mr) noexcept { return ::ibv_dereg_mr(mr); }
   /// Not a call of libibverbs, but what its manual asks for to read events without blocking
   /// (man ibv_get_async_event).
@@ -65,6 +78,20 @@ struct SystemVerbs {
     return ::ibv_get_async_event(c, into);
   }
   static void ack_async_event(ibv_async_event* e) noexcept { ::ibv_ack_async_event(e); }
+
+  // ---- Not of libibverbs
+
+  /// Where the device stands in sysfs; empty when that cannot be told.
+  static std::string device_path(ibv_device* d) {
+    char* const p = ::realpath((std::string{d->ibdev_path} + "/device").c_str(), nullptr);
+    std::string path = p == nullptr ? "" : p;
+    std::free(p);
+    return path;
+  }
+  static Time now() noexcept { return detail::monotonic_now(); }
+  /// True: time passes by itself.
+  static bool real_time() noexcept { return true; }
+  static std::uint64_t random() noexcept { return detail::entropy(); }
 };
 
 }  // namespace vccl::verbs
