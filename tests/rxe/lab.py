@@ -267,6 +267,16 @@ class Lab:
             raise BenchBroke(f"host{host}: {script.splitlines()[0]}: {job.output().strip()}")
         return job.output()
 
+    def kill_job(self, job):
+        """Kills what a command has started, and the command: the session that the agent gave it."""
+        leader = f"pgrep -of '^timeout .* bash /lab/job{job.number}.sh'"
+        self.command(job.host.index, f"pkill -KILL -s $({leader}) || true")
+
+    @staticmethod
+    def now():
+        """Seconds, as faults count them."""
+        return time.monotonic()
+
     def port_state(self, host, port):
         """As the kernel says it: ACTIVE, DOWN, ..."""
         return self.command(host, f"cat /sys/class/infiniband/rxe{port}/ports/1/state").split()[-1]
@@ -293,9 +303,7 @@ class Lab:
         for host in self.hosts:
             left = [job for job in host.jobs.values() if job.status is None]
             for job in left:
-                # The session that the agent gave it.
-                leader = f"pgrep -of '^timeout .* bash /lab/job{job.number}.sh'"
-                self.command(host.index, f"pkill -KILL -s $({leader}) || true")
+                self.kill_job(job)
             self.finish(*left)
         every = [(host, port) for host in range(HOSTS) for port in range(PORTS)]
         if not self.until(lambda: all(self.port_state(*place) == "ACTIVE" for place in every), 20):

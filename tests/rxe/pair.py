@@ -55,7 +55,7 @@ class Pair:
     count = 0
 
     def __init__(self, lab, bundle="quick", source=0, sender="", receiver="", ports="rxe0:1,rxe1:1", both="",
-                 limit=120, before=""):  # fmt: skip
+                 limit=120, wrap=("", "")):  # fmt: skip
         Pair.count += 1
         self.lab, self.limit = lab, limit
         self.folder = lab.run / f"pair{Pair.count}"
@@ -63,7 +63,7 @@ class Pair:
         self.ports = dict(zip(NAMES, ports if isinstance(ports, tuple) else (ports, ports)))
         self.words = {"sender": f"{both} {sender}", "receiver": f"{both} {receiver}"}
         self.hosts = {"sender": source, "receiver": 1 - source}
-        self.bundle, self.before = bundle, before
+        self.bundle, self.wraps = bundle, dict(zip(NAMES, wrap))
         self.receiver, self.sender = self.start("receiver"), self.start("sender")
 
     def start(self, name):
@@ -72,7 +72,7 @@ class Pair:
         host = self.hosts[name]
         command = [worker, "--role", name, "--ports", self.ports[name], "--folder", f"/lab/{self.folder.name}"]
         command += ["--bundle", self.bundle, "--oob", f"10.99.0.{host + 1}", "--limit", str(self.limit)]
-        script = f"{self.before}\nexec {shlex.join(command)} {self.words[name]}"
+        script = f"{self.wraps[name] or 'exec'} {shlex.join(command)} {self.words[name]}"
         return End(name, host, self.lab.start(host, script, self.limit + 20))
 
     @property

@@ -35,6 +35,9 @@ def alone(folder, chosen):
 
 def main():
     folder, *names = sys.argv[1:]
+    if names == ["--list"]:
+        print("\n".join(checks.GROUPS["scenarios"]))
+        return 0
     try:
         chosen = checks.named(names)
     except KeyError as error:
@@ -46,6 +49,7 @@ def main():
 
 
 if __name__ == "__main__":
-    import tools  # noqa: F401  registers the checks
+    import scenarios  # noqa: F401  these register the checks
+    import tools  # noqa: F401
 
     sys.exit(main())

@@ -112,6 +112,7 @@ def main():
 
 
 if __name__ == "__main__":
-    import tools  # noqa: F401  registers the checks
+    import scenarios  # noqa: F401  these register the checks
+    import tools  # noqa: F401
 
     sys.exit(main())
