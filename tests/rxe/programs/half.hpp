@@ -119,7 +119,7 @@ class Half {
     vccl::ConnectionStatus const before = end_.status();  // a closed connection's cause is closed
     if constexpr (which == vccl::End::receiver) {
       // The sender's close gets through first; what it said stays in this end's status.
-      for (int i = 0; i < 5000 && Link::resilient && !end_.closed(); ++i)
+      for (int i = 0; i < 5000 && Link::resilient && !failed() && !end_.closed(); ++i)
         rest(std::chrono::milliseconds{1});
     }
     end_.close();

@@ -158,7 +158,7 @@ def without_the_management_network(lab):
     return told(pair.finish().expect(failovers=1, failbacks=1))
 
 
-@scenario("E9")
+@scenario("B1_last")
 def last_acknowledgement_lost(lab):
     """The acknowledgement of the last message of all is lost while the receiver polls no more."""
     pair = Pair(lab, both="--sizes 1000", sender="--count 5 --rate 1000")  # the end message, too, comes 1 s later
