@@ -40,6 +40,7 @@ enum class Cause : std::uint8_t {
   call_failed,     ///< A post or poll was refused by the provider.
   peer_report,     ///< The peer left the path.
   not_armed,       ///< The path never came up (port down at start).
+  not_opened,      ///< Set-up: a backup's device or memory was refused; see path_error().
   // What ends the connection at both ends.
   local_error,      ///< Completion status 1 to 4, 6 to 8: would hit the backup too.
   remote_error,     ///< Completion status 9 to 11.
@@ -115,6 +116,8 @@ enum class Cause : std::uint8_t {
       return "peer left the path";
     case Cause::not_armed:
       return "path never came up";
+    case Cause::not_opened:
+      return "path could not be opened at set-up";
     case Cause::local_error:
       return "local error completion";
     case Cause::remote_error:

@@ -47,6 +47,36 @@ TEST_CASE("with no usable path at the start both ends are told") {
   CHECK(w.receiver().cause == Cause::not_armed);
 }
 
+TEST_CASE(
+    "a backup that cannot be opened, at either end, is done without, and both know at set-up") {
+  for (int host = 0; host < 2; ++host) {
+    CAPTURE(host);
+    World w{{.connect = false}};
+    w.inject("call register_memory 1 host" + std::to_string(host) + ".port1 fails ENOMEM");
+    w.ends->accept();
+    w.ends->connect(PortId{0}, w.ends->handle());
+    REQUIRE(w.settle(1_s));
+    CHECK(w.fired(soft::Action::call_fails) == 1);
+    CHECK(!w.sender().has_backup);
+    CHECK(!w.receiver().has_backup);
+    ConnectionStatus const here = host == 0 ? w.sender() : w.receiver();
+    ConnectionStatus const there = host == 0 ? w.receiver() : w.sender();
+    CHECK(here.path_causes[1] == Cause::not_opened);
+    CHECK(there.path_causes[1] != Cause::not_opened);
+    w.load(Load::uniform(100, 1000));
+    CHECK(w.run());
+    CHECK(w.problems() == "");
+  }
+}
+
+TEST_CASE("a primary that cannot be opened fails the call, and nothing is left of the end") {
+  World w{{.connect = false}};
+  w.inject("call register_memory 1 host0.port0 fails ENOMEM");
+  CHECK_THROWS_AS(w.ends->connect(PortId{0}, w.ends->handle()), SetupError);
+  CHECK(w.queue_pairs() == 0);
+  CHECK(w.registrations() == 0);
+}
+
 TEST_CASE("operations posted before the ends are ready go out when they are, in order") {
   World w{{.fabric = {.latency = 1_ms, .oob_latency = 10_ms}}};
   w.load(Load::uniform(30, 1000, 2));

@@ -86,9 +86,19 @@ class EndBase : public EndCore<Derived, Link, end> {
     s.ended = this->ended_;
     s.buffers_unsafe = s.buffers_unsafe || this->unsafe_;
     if (this->ended_) s.cause = this->cause_;
+    for (PathId q = 1; q < Core::Paths::count; ++q) {
+      if (this->path_errors_[q - 1u] != nullptr) s.path_causes[q] = Cause::not_opened;
+    }
     this->self().count(s.counters);
     this->paths_.each([&](auto, auto& path) { s.counters.stale += path.stale(); });
     return s;
+  }
+
+  /// Why this end has no path `q` although it has ports for it: the call that failed, its errno and
+  /// what to do. Empty when it has one. Any thread.
+  [[nodiscard]] const char* path_error(PathId q) const noexcept {
+    bool const failed = q > 0 && q < Core::Paths::count && this->path_errors_[q - 1u] != nullptr;
+    return failed ? this->path_errors_[q - 1u]->what() : "";
   }
 
   /// Calls `f(telemetry)` while nothing records. Any thread; with NoSync: the owner's.

@@ -10,11 +10,13 @@
 #include <vccl/detail/ports.hpp>
 #include <vccl/detail/setup.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <sched.h>
+#include <span>
 
 namespace vccl::detail {
 
@@ -116,7 +118,8 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
   }
 
  protected:
-  /// Opens every path's lanes and the memory that their records need. Throws SetupError.
+  /// Opens every path's lanes and the memory that their records need. Throws SetupError for what is
+  /// wrong with the route or the primary; a backup that cannot be opened is done without.
   EndCore(Context<Link>& context, Route const& route) : context_{context}, route_{route} {
     blocks_ = Blocks{static_cast<PathBlock*>(
         ::operator new(sizeof(PathBlock) * Paths::count, std::align_val_t{4096}))};
@@ -369,6 +372,7 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
   typename Host::Pipe pipe_;
   FrameBuffer frame_;
   Time setup_since_{}, setup_next_{};
+  std::array<std::unique_ptr<SetupError const>, Paths::count - 1> path_errors_;
 
  private:
   template <class Id, class P>
@@ -384,8 +388,16 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
     config.retry_count = timing.nic_retry_count;
     config.rnr_retry = timing.nic_rnr_retry;
     config.min_rnr_timer = timing.nic_min_rnr_timer;
-    path.open(host, {ports.at.data(), ports.count}, config, blocks_.get()[id],
-              end == End::receiver);
+    std::span<PortId const> const at{ports.at.data(), ports.count};
+    if constexpr (id() == 0) {
+      path.open(host, at, config, blocks_.get()[0], end == End::receiver);
+    } else {
+      try {
+        path.open(host, at, config, blocks_.get()[id], end == End::receiver);
+      } catch (SetupError const& e) {
+        path_errors_[id - 1u] = std::make_unique<SetupError>(e);
+      }
+    }
   }
 };
 

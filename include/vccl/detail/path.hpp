@@ -87,14 +87,20 @@ class Path {
     qps_ = config.qps;
     most_used_ = static_cast<std::uint16_t>(config.send_depth - reserve);
     half_used_ = static_cast<std::uint16_t>(config.send_depth / 2);
-    for (PortId port : ports) {
-      std::size_t const l = lanes_.size();
-      config.port = port;
-      ports_[l] = port;
-      lanes_.emplace(host, config);
-      registrations_.emplace(T::register_memory(host, port, &block, sizeof block,
-                                                Access::remote_write, MemoryKind::host));
-      record_keys_[l] = registrations_[l].keys();
+    try {
+      for (PortId port : ports) {
+        std::size_t const l = lanes_.size();
+        config.port = port;
+        ports_[l] = port;
+        lanes_.emplace(host, config);
+        registrations_.emplace(T::register_memory(host, port, &block, sizeof block,
+                                                  Access::remote_write, MemoryKind::host));
+        record_keys_[l] = registrations_[l].keys();
+      }
+    } catch (...) {
+      lanes_.clear();
+      registrations_.clear();
+      throw;
     }
     queue_count_ = static_cast<std::uint8_t>(lanes_.size() * qps_);
     forget();
