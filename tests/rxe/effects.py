@@ -138,6 +138,9 @@ class Effects:
         """Throttle and latency of all packets that no fault picks."""
         host, port = place
         shape = self.shapes.get(place, {})
+        if not shape:  # no netem that is not needed: one that duplicates bears no other at its port
+            self.tc(host, f"qdisc replace dev {device(port)} parent 1:1 handle 101: pfifo limit {QUEUE}")
+            return 1
         words = [f"limit {QUEUE}"]
         if shape.get("latency"):
             words.append(f"delay {microseconds(shape['latency'])}")
@@ -208,8 +211,8 @@ class Effects:
 # Others take the indices below the wanted one for a while; an index that a QP still names is not free.
 GID = """
 gids=/sys/class/infiniband/rxe$port/ports/1/gids
-add() { ip addr add "10.0.$port.$1/24" dev "eth$port"; }
-del() { ip addr del "10.0.$port.$1/24" dev "eth$port"; }
+add() { ip addr add "10.0.$port.$1/${2:-24}" dev "eth$port"; }
+del() { ip addr del "10.0.$port.$1/${2:-24}" dev "eth$port"; }
 find() {
   local gid
   gid=$(printf 'ffff:0a00:%02x%02x$' "$port" "$1")
@@ -227,12 +230,12 @@ if [ "$index" = 0 ]; then
 fi
 others=()
 for other in {201..209}; do
-  add $other
+  add $other 32  # in a network of its own: another's first address takes the later ones with it
   at=$(find $other)
   if [ "$at" = "$index" ]; then break; fi
   others+=($other)
 done
-del $other
+del $other 32
 for _ in {1..100}; do
   add "$number"
   at=$(find "$number")
@@ -240,7 +243,7 @@ for _ in {1..100}; do
   del "$number"
   sleep 0.02
 done
-for other in "${others[@]}"; do del "$other"; done
+for other in "${others[@]}"; do del "$other" 32; done
 if [ "$at" != "$index" ]; then echo "the GID is at $at" && exit 1; fi
 """
 

@@ -43,6 +43,7 @@ int run_both(Options const& o) {
 
 int run(Options const& o) {
   if (o.role != "both") throw UsageError{"--role: both ends are in this process"};
+  for (auto const& name : o.ports) static_cast<void>(SoftMachine::port(vccl::End::sender, name));
   if (o.bundle == "quick") return run_both<WithBackup<SoftMachine::Nic, Quick>>(o);
   if (o.bundle == "no_backup") return run_both<WithoutBackup<SoftMachine::Nic>>(o);
   throw UsageError{fmt::format("--bundle: '{}' is none; take quick or no_backup", o.bundle)};
