@@ -79,6 +79,8 @@ UNTESTED_ALLOWED = {
 UNLISTED_ALLOWED = [
     "tests/cuda/*",  # nvcc
     "tests/transport/verbs/*",  # libibverbs
+    "tests/support/emulated_verbs/*",
+    "tests/scenarios/verbs/*",
 ]
 
 

@@ -79,6 +79,18 @@ TEST_CASE("a key counts on its port only, until it is given up") {
   CHECK(t.local(next.local, 3) != nullptr);
 }
 
+TEST_CASE("a region of several ports counts on each of them, and on no other") {
+  RegionTable t;
+  Region r = region(0x1000, 16, 4, false);
+  r.ports = 2;
+  r.remote_read = true;
+  Keys const k = t.add(r);
+  CHECK(t.local(k.local, 3) == nullptr);
+  CHECK(t.local(k.local, 4) != nullptr);
+  CHECK(t.remote(k.remote, 5) != nullptr);
+  CHECK(t.remote(k.remote, 6) == nullptr);
+}
+
 TEST_CASE("a region covers what lies in it, and nothing that wraps around") {
   Region const r = region(0x1000, 0x100, 0);
   CHECK(r.covers(0x1000, 0x100));

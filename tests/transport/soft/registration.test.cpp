@@ -17,6 +17,7 @@ TEST_CASE("a registration ends with its owner, and moving it keeps its keys") {
   {
     SoftNic::Registration first = make(Access::remote_write);
     Keys const keys = first.keys();
+    CHECK(keys.local != keys.remote);
     SoftNic::Registration second = std::move(first);
     CHECK((second.keys().local == keys.local && second.keys().remote == keys.remote));
     CHECK(make(Access::local).keys().remote == 0);

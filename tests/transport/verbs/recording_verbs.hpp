@@ -50,6 +50,7 @@ struct RecordingVerbs {
     finished.clear();
     events.clear();
     open_error = modify_error = live = 0;
+    refused = IBV_QPS_RESET;
     port = IBV_PORT_ACTIVE;
     next_qp = 100;
   }

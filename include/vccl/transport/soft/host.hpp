@@ -181,6 +181,8 @@ class Host {
   }
 
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// The fabric's state, for another kind of device on the same network. Hold its mutex.
+  [[nodiscard]] Core& core() noexcept { return *core_; }
 
  private:
   friend class Nic;

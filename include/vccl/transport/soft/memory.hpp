@@ -111,14 +111,16 @@ inline void copy_payload(std::byte* to, Payload const& p) noexcept {
 
 // ---- Regions and keys ---------------------------------------------------------------------------
 
-/// One registration on one port.
+/// One registration on one port, or on the ports of one card.
 struct Region {
   std::uint64_t address = 0;
   std::uint64_t length = 0;
-  std::uint32_t port = 0;  ///< Over all hosts.
+  std::uint32_t port = 0;   ///< The first, over all hosts.
+  std::uint32_t ports = 1;  ///< How many from there on.
   std::uint32_t generation = 0;
   bool live = false;
   bool remote_write = false;
+  bool remote_read = false;
   bool relaxed = false;  ///< See LooseWrites.
   MemoryKind kind = MemoryKind::host;
   ComputedMemory* computed = nullptr;
@@ -145,7 +147,7 @@ class RegionTable {
     region.live = true;
     regions_[slot] = region;
     std::uint32_t const plain = ((region.generation & 0x7ff) << 21) | (slot << 1);
-    return {scramble(plain), region.remote_write ? scramble(plain | 1) : 0};
+    return {scramble(plain), region.remote_write || region.remote_read ? scramble(plain | 1) : 0};
   }
   /// Gives up a registration; one that remove_all() has taken is no more.
   void remove(Keys keys) {
@@ -193,7 +195,7 @@ class RegionTable {
     std::uint32_t const slot = slot_of(plain);
     if (key == 0 || (plain & 1) != side || slot >= regions_.size()) return nullptr;
     Region& r = regions_[slot];
-    bool const same = r.live && r.port == port && (r.generation & 0x7ff) == plain >> 21;
+    bool const same = r.live && port - r.port < r.ports && (r.generation & 0x7ff) == plain >> 21;
     return same ? &r : nullptr;
   }
 

@@ -41,7 +41,7 @@ class Registration {
     r.address = at;
     r.length = length;
     r.port = p.index;
-    r.remote_write = access != Access::local;
+    r.remote_write = r.remote_read = access != Access::local;
     r.relaxed = access == Access::remote_write_relaxed;
     r.kind = kind;
     for (auto const& c : core_->computed) {

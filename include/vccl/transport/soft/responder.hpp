@@ -66,7 +66,7 @@ inline void place(Core& core, QueuePair const& qp, Region const& r, std::uint64_
 /// Sends the bytes that a read asked for, with the PSNs that it has reserved.
 inline void serve_read(Core& core, QueuePair& qp, Packet const& request) {
   Region const* const r = target(core, qp, request);
-  if (r == nullptr) return refuse(core, qp, Syndrome::access_error);
+  if (r == nullptr || !r->remote_read) return refuse(core, qp, Syndrome::access_error);
   Port& port = core.ports[qp.port];
   port.loose.land_all(core.noise, port.bus);
   port.bus.drain();
