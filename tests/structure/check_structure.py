@@ -20,6 +20,7 @@ LEVELS = [
     ("detail/clock.hpp", 1),
     ("detail/words.hpp", 1),  # small helpers without policies, for sync and transport
     ("detail/records.hpp", 1),
+    ("detail/secret.hpp", 1),
     ("route.hpp", 1),
     ("status.hpp", 1),
     ("fwd.hpp", 2),
