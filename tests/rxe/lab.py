@@ -173,6 +173,7 @@ class Lab:
 
     def __init__(self, folder, shell=None):
         self.folder = pathlib.Path(folder).resolve()
+        self.home = HERE.parent.parent
         self.run = self.folder / os.environ.get("VCCL_RXE_RUN", "run")
         self.jobs = 0
         self.hosts = [Host(self, index, shell == index) for index in range(HOSTS)]

@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import shutil
 
 from checks import expect
 
@@ -46,7 +47,7 @@ class End:
         return f"{self.name} on host{self.host}: status {self.job.status}, {events}, {brief} {texts}"
 
 
-BRIEF = ("ok", "problem", "messages", "path", "cause", "causes", "failovers", "failbacks", "resent_bytes")
+BRIEF = ("ok", "problem", "messages", "path", "cause", "failovers", "failbacks", "resent_bytes")
 
 
 class Pair:
@@ -67,8 +68,7 @@ class Pair:
         self.receiver, self.sender = self.start("receiver"), self.start("sender")
 
     def start(self, name):
-        worker = lab_path(WORKER)
-        expect(os.access(worker, os.X_OK), f"there is no {worker}: build target rxe_worker, preset release")
+        worker = installed(self.lab)
         host = self.hosts[name]
         command = [worker, "--role", name, "--ports", self.ports[name], "--folder", f"/lab/{self.folder.name}"]
         command += ["--bundle", self.bundle, "--oob", f"10.99.0.{host + 1}", "--limit", str(self.limit)]
@@ -167,14 +167,25 @@ class Result:
                     expect(right, f"{name}: {key} is {line[key]!r}, expected {wanted!r}\n{self.pair.says()}")
         return self
 
+    def lost(self, end, *causes, path=0):
+        """Why that end left a path, the last time; one of these."""
+        told = [line["cause"] for line in getattr(self.pair, end).all("path_lost") if line["path"] == path]
+        expect(told and told[-1] in causes, f"{end}: path {path} was left for {told}, expected {causes}\n{self.pair.says()}")
+        return self
+
 
 def count(end, event, **members):
     return sum(all(line.get(key) == value for key, value in members.items()) for line in end.all(event))
 
 
-def lab_path(path):
-    """As the hosts see it: with this machine's names."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", path) if not os.path.isabs(path) else path
+def installed(lab):
+    """The worker, as the hosts see it. A copy: they take it that this machine's files do not change."""
+    built = lab.home / WORKER
+    expect(os.access(built, os.X_OK), f"there is no {built}: build target rxe_worker, preset release")
+    name = f"rxe_worker.{built.stat().st_mtime_ns}"
+    if not (lab.run / name).exists():
+        shutil.copy(built, lab.run / name)
+    return f"/lab/{name}"
 
 
 def struck(lab, number, least=1):

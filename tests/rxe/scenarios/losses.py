@@ -30,7 +30,7 @@ def moved_and_returned(lab, pair, lines, least=1, after=30, causes=None, end_fau
     expect(carried(lab, PRIMARY) > before, f"the primary carries nothing after the return:\n{pair.says()}")
     result = pair.finish().expect(failovers=1, failbacks=1, path_faults=1, path=PRIMARY)
     for name, cause in (causes or {}).items():
-        result.expect(name, causes=lambda seen: seen[PRIMARY] == cause)
+        result.lost(name, cause)
     return result
 
 
@@ -61,7 +61,7 @@ def receiver_cable_pulled(lab):
     lab.end_faults()
     pair.wait_event("returned", path=PRIMARY).wait_messages(20)
     result = pair.finish().expect(failovers=1, failbacks=1, path_faults=1)
-    result.expect("receiver", causes=lambda seen: seen[PRIMARY] == "port down")
+    result.lost("receiver", "port down")
     return told(result)
 
 
