@@ -167,6 +167,10 @@ class Result:
                     expect(right, f"{name}: {key} is {line[key]!r}, expected {wanted!r}\n{self.pair.says()}")
         return self
 
+    def outage(self):
+        """The longest, in milliseconds. (An end tells the last one, and a return in good order is one, too.)"""
+        return max(line["outage_ms"] for end in self.pair.ends for line in end.all("position"))
+
     def lost(self, end, *causes, path=0):
         """Why that end left a path, the last time; one of these."""
         told = [line["cause"] for line in getattr(self.pair, end).all("path_lost") if line["path"] == path]

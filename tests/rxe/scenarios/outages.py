@@ -33,7 +33,7 @@ def longer_than_the_hold(lab):
     struck(lab, number)
     pair.wait_event("returned", path=PRIMARY).wait_messages(20)
     result = pair.finish().expect(failovers=1, failbacks=1)
-    result.expect("sender", outage_ms=lambda ms: ms >= 2500)
+    expect(result.outage() >= 2500, f"out for {result.outage()} ms only")
     return told(result)
 
 
@@ -64,7 +64,7 @@ def beyond_the_retry_window(lab):
     pair.wait_messages(20)
     result = pair.finish().expect(failovers=1)
     result.lost("sender", *GAVE_UP).lost("receiver", *GAVE_UP)
-    result.expect("receiver", outage_ms=lambda ms: ms >= 3000)
+    expect(result.outage() >= 3000, f"out for {result.outage()} ms only")
     return told(result)
 
 
