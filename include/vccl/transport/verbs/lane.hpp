@@ -54,6 +54,10 @@ class Lane {
     split_above_ = shared.split_above;
     if (split_above_ != ~0u)
       config_.send_depth = static_cast<std::uint16_t>(config_.send_depth * 2);
+    ibv_port_attr attr{};
+    if (int const e = error_of(Api::query_port(context(), port_.number, &attr)); e != 0)
+      throw SetupError{"ibv_query_port", e, "the device does not tell of this port"};
+    max_message_ = verbs::max_message(attr);
     cq_ = create_cq<Api>(context(), static_cast<int>(queue_depth(config_)), tag_of(config_.port));
     for (std::size_t i = 0; i <= config_.qps; ++i) {
       queues_[i].take(create_qp<Api>(port_.device->domain.get(), how_to_make(i)));
