@@ -30,10 +30,8 @@ void make_offer(Offer& o, Paths& paths, std::uint16_t number) noexcept {
     p.qps = path.qps();
     p.block = reinterpret_cast<std::uint64_t>(&path.block());
     for (std::size_t l = 0; l < path.lane_count(); ++l) p.keys[l] = path.block_keys(l).remote;
+    if (path.max_message() < o.max_message) o.max_message = path.max_message();
     p.up = path.describe(number, p.addresses) == Errc::ok ? 1 : 0;
-    // A lane may not know it before it is described; one that is down now has no say.
-    std::uint64_t const longest = path.max_message();
-    if (longest != 0 && longest < o.max_message) o.max_message = longest;
   });
 }
 
