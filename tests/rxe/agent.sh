@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a host does after init.sh: brings up its ports, then runs the scripts that the outside asks for.
 #
-# Port p is eth<p> with 10.0.<p>.<host+1> and rxe<p> on it; eth2, 10.0.2.<host+1>, is for out-of-band traffic.
+# Port p is eth<p> with 10.0.<p>.<host+1> and rxe<p> on it; eth2, 10.99.0.<host+1>, is the management network.
 # A line "<job> <seconds>" on the second serial port runs /lab/<job>.sh in the background, so long at most, with its
 # output in /lab/<job>.out; "exit <job> <status>" is answered. The first answer is "ready".
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run LC_ALL=C
@@ -13,7 +13,8 @@ ip link set lo up
 for port in 0 1 2; do
   # No IPv6: its addresses would take GID indices at times of their own.
   echo 1 > "/proc/sys/net/ipv6/conf/eth$port/disable_ipv6"
-  ip addr add "10.0.$port.$((host + 1))/24" dev "eth$port"
+  if [ "$port" = 2 ]; then network=10.99.0; else network=10.0.$port; fi
+  ip addr add "$network.$((host + 1))/24" dev "eth$port"
   ip link set "eth$port" mtu 4200 up
   # Band 0 takes all traffic; each packet fault gets a band of its own.
   tc qdisc add dev "eth$port" root handle 1: prio bands 16 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0

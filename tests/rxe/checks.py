@@ -1,48 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots the lab once and runs the checks in it: checks.py FOLDER [NAME...]. Prints a line for each, then the result."""
+"""What is checked in the lab, by name, and how a check is run and told of.
 
-import sys
+A check is a function of the lab. It raises CheckFailed; what it returns, if anything, is printed.
+"""
+
 import time
 
-import tools
-from lab import BenchBroke, Lab
+CHECKS = {}  # name: function, in the order in which they run
+GROUPS = {"lab": [], "scenarios": [], "controls": []}  # controls fail on purpose, and run when named only
+BENCH = 3  # exit status when the bench itself broke
 
 
-def main():
-    folder, *names = sys.argv[1:]
-    checks = tools.CHECKS
-    if unknown := set(names) - set(checks):
-        print(f"scripts/rxe: unknown check '{min(unknown)}'; known: {' '.join(checks)}", file=sys.stderr)
-        return 2
-    chosen = names or list(checks)
-    passed, failed, begun, bench = 0, [], time.monotonic(), None
-    lab = Lab(folder)
-    try:
-        with lab:
-            print(f"rxe: booted in {max(host.boot_took for host in lab.hosts):.1f} s", flush=True)
-            for name in chosen:
-                start, problem = time.monotonic(), ""
-                try:
-                    checks[name](lab)
-                except tools.CheckFailed as error:
-                    problem = str(error)
-                    failed.append(name)
-                else:
-                    passed += 1
-                print(f"{'FAILED' if problem else 'ok    '} {name}, {time.monotonic() - start:.1f} s", flush=True)
-                if problem:
-                    print("       " + problem.replace("\n", "\n       "), flush=True)
-                lab.heal()
-            lab.look()  # what a kernel said last counts
-    except BenchBroke as error:
-        bench = error
-        print(f"BENCH  {error}")
-    if failed or bench:
-        print(f"rxe: consoles, and scripts with their output: {lab.run}")
-    print(f"rxe: took {time.monotonic() - begun:.1f} s")
-    # What has not run because the bench broke has not passed.
-    print(f"rxe: {passed} passed, {len(chosen) - passed} failed, 0 skipped")
-    return 3 if bench else 1 if failed else 0
+class CheckFailed(Exception):
+    """What was seen is not what should be."""
 
 
-sys.exit(main())
+def expect(condition, message):
+    if not condition:
+        raise CheckFailed(message)
+
+
+def check(function):
+    """A check of the lab itself."""
+    return register(function.__name__, "lab", function)
+
+
+def control(function):
+    """A check that fails, so that it shows that failing is seen."""
+    return register(function.__name__, "controls", function)
+
+
+def scenario(name):
+    """A scenario of the library, named by the id of the scenario list."""
+    return lambda function: register(f"scenario.{name}", "scenarios", function)
+
+
+def register(name, group, function):
+    if name in CHECKS:
+        raise ValueError(f"two checks are named {name}")
+    CHECKS[name] = function
+    GROUPS[group].append(name)
+    return function
+
+
+def named(names):
+    """The checks that are meant; raises KeyError with the first word that means none."""
+    found = []
+    for name in names or ["lab", "scenarios"]:
+        known = name if name in CHECKS else f"scenario.{name}"
+        found += GROUPS[name] if name in GROUPS else [known] if known in CHECKS else []
+        if name not in GROUPS and known not in CHECKS:
+            raise KeyError(name)
+    return list(dict.fromkeys(found))
+
+
+class Tally:
+    """Runs checks in a lab and counts."""
+
+    def __init__(self, say):
+        self.say, self.passed, self.failed = say, 0, []
+
+    def run(self, lab, name):
+        start, problem, note = time.monotonic(), "", None
+        try:
+            note = CHECKS[name](lab)
+        except CheckFailed as error:
+            problem = str(error)
+            self.failed.append(name)
+        else:
+            self.passed += 1
+        took = f"{time.monotonic() - start:.1f} s"
+        self.say(f"{'FAILED' if problem else 'ok    '} {name}, {took}{f': {note}' if note else ''}")
+        if problem:
+            self.say("       " + problem.replace("\n", "\n       "))
+        lab.heal()
+        lab.look()  # what a kernel said last counts
+
+    def result(self, chosen, bench):
+        """What has not run because the bench broke has not passed. Returns the exit status."""
+        self.say(f"rxe: {self.passed} passed, {len(chosen) - self.passed} failed, 0 skipped")
+        return BENCH if bench else 1 if self.failed else 0

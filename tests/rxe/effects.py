@@ -2,13 +2,14 @@
 """Does the faults to the hosts: cables by the emulator, packets by the sender's own queueing disciplines.
 
 A packet fault is a band of the port's prio qdisc with netem on it, and filters by opcode that lead there. A packet
-meets the first fault that picks it, and then neither the port's throttle nor its latency.
+meets the first fault that picks it, and then neither the port's throttle nor its latency. A packet that is delayed
+arrives although the fault ends meanwhile.
 """
 
 import re
 import time
 
-from faults import OOB, OPCODES, PORTS
+from faults import OOB, OPCODES
 
 FIRST_BAND, BANDS = 2, 16  # band 1 is everything else
 UDP_PORT = 4791  # RoCE v2
@@ -21,7 +22,7 @@ class Effect:
     def __init__(self, fault, begin):
         self.fault, self.begin = fault, begin
         self.end = None if fault.lasts is None else begin + fault.lasts
-        self.bands = {}  # place: band
+        self.bands = {}  # place: band; until all faults end, as packets may wait in it
         self.began = self.ended = False
         self.count = 0
 
@@ -59,7 +60,7 @@ class Effects:
             elif fault.action == "packet":
                 self.pick_packets(effect, place)
             elif fault.action == "gid":
-                effect.count += self.gid(place, fault.verb)
+                effect.count += self.gid(place, fault.verb, fault.index)
             elif fault.action == "kill":
                 self.keep_counts(host)
                 self.lab.hosts[host].kill()
@@ -85,9 +86,9 @@ class Effects:
                 self.shape(place)
             elif fault.action == "packet" and place in effect.bands:
                 band = effect.bands[place]
-                # Filters first: the band's qdisc goes when it is empty of them, with what waits in it.
-                self.tc(host, f"filter del dev {device(port)} parent 1: pref {band}",
-                        f"qdisc del dev {device(port)} parent 1:{band:x}")  # fmt: skip
+                self.tc(host, f"filter del dev {device(port)} parent 1: pref {band}")
+                if fault.verb not in ("delay", "reorder"):
+                    self.free(effect, place)
             elif fault.action == "gid":
                 self.gid(place, "restore")
 
@@ -97,8 +98,16 @@ class Effects:
             if effect.began:
                 self.undo(effect)
             effect.ended = True
+            for place in list(effect.bands):
+                self.free(effect, place)
         for host in self.lab.hosts:
             self.revive(host.index)
+
+    def free(self, effect, place):
+        """Takes a band away, with what waits in it."""
+        host, port = place
+        band = effect.bands.pop(place)
+        self.tc(host, f"qdisc del dev {device(port)} parent 1:{band:x}")
 
     def fired(self, number):
         effect = self.list[number]
@@ -129,6 +138,9 @@ class Effects:
         """Throttle and latency of all packets that no fault picks."""
         host, port = place
         shape = self.shapes.get(place, {})
+        if not shape:  # no netem that is not needed: one that duplicates bears no other at its port
+            self.tc(host, f"qdisc replace dev {device(port)} parent 1:1 handle 101: pfifo limit {QUEUE}")
+            return 1
         words = [f"limit {QUEUE}"]
         if shape.get("latency"):
             words.append(f"delay {microseconds(shape['latency'])}")
@@ -142,7 +154,7 @@ class Effects:
         fault = effect.fault
         if self.lab.hosts[host].process is None:
             return
-        taken = {other.bands.get(place) for other in self.list if other is not effect and not other.ended}
+        taken = {other.bands.get(place) for other in self.list}
         free = [band for band in range(FIRST_BAND, BANDS + 1) if band not in taken]
         if not free:
             raise ValueError(f"{fault.text}: too many packet faults at one port")
@@ -165,11 +177,11 @@ class Effects:
                              f"match u8 {value:#x} {mask:#x} at 28 flowid 1:{band:x}")  # fmt: skip
         self.tc(host, *lines)
 
-    def packets(self, effect):
-        """How many packets a fault has picked up to now."""
+    def packets(self, effect, places=None):
+        """How many packets a fault has picked up to now, and before its bands at these places were there."""
         total = effect.count
         for (host, port), band in effect.bands.items():
-            if self.lab.hosts[host].process is None:
+            if self.lab.hosts[host].process is None or (places and (host, port) not in places):
                 continue
             text = self.lab.command(host, f"tc -s qdisc show dev {device(port)} parent 1:{band:x}")
             sent, dropped = re.search(r"Sent \d+ bytes (\d+) pkt \(dropped (\d+)", text).groups()
@@ -181,25 +193,63 @@ class Effects:
         for effect in self.list:
             mine = [place for place in effect.bands if place[0] == host]
             if mine and not effect.ended:
-                effect.count = self.packets(effect)
+                effect.count = self.packets(effect, mine)
+            if mine:
                 effect.bands = {place: band for place, band in effect.bands.items() if place[0] != host}
         self.shapes = {place: shape for place, shape in self.shapes.items() if place[0] != host}
 
-    def gid(self, place, verb):
-        """A port's GID comes from its address."""
+    def gid(self, place, verb, index=0):
+        """A port's GID comes from its address. Each address takes the lowest index that is free."""
         host, port = place
-        address = {"new": host + 101, "remove": None, "restore": host + 1}[verb]
-        script = f"ip addr flush dev {device(port)}"
-        if address:
-            script += f" && ip addr add 10.0.{port}.{address}/24 dev {device(port)}"
         if self.lab.hosts[host].process is None:
             return 0
-        self.lab.command(host, script)
+        number = {"new": host + 101, "remove": 0}.get(verb, host + 1)
+        self.lab.command(host, f"port={port} number={number} index={index}\n{GID}")
         return 1
 
 
+# Others take the indices below the wanted one for a while; an index that a QP still names is not free.
+GID = """
+gids=/sys/class/infiniband/rxe$port/ports/1/gids
+add() { ip addr add "10.0.$port.$1/${2:-24}" dev "eth$port"; }
+del() { ip addr del "10.0.$port.$1/${2:-24}" dev "eth$port"; }
+find() {
+  local gid
+  gid=$(printf 'ffff:0a00:%02x%02x$' "$port" "$1")
+  for _ in {1..100}; do
+    grep -l "$gid" "$gids"/* | sed 's|.*/||' | grep . && return
+    sleep 0.02
+  done
+  echo "no GID of 10.0.$port.$1" && exit 1
+}
+ip addr flush dev "eth$port"
+if [ "$number" = 0 ]; then exit; fi
+if [ "$index" = 0 ]; then
+  add "$number" && find "$number"
+  exit
+fi
+others=()
+for other in {201..209}; do
+  add $other 32  # in a network of its own: another's first address takes the later ones with it
+  at=$(find $other)
+  if [ "$at" = "$index" ]; then break; fi
+  others+=($other)
+done
+del $other 32
+for _ in {1..100}; do
+  add "$number"
+  at=$(find "$number")
+  if [ "$at" = "$index" ]; then break; fi
+  del "$number"
+  sleep 0.02
+done
+for other in "${others[@]}"; do del "$other" 32; done
+if [ "$at" != "$index" ]; then echo "the GID is at $at" && exit 1; fi
+"""
+
+
 def device(port):
-    return f"eth{PORTS}" if port == OOB else f"eth{port}"
+    return f"eth{port}"
 
 
 def microseconds(seconds):

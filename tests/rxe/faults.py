@@ -5,7 +5,7 @@ import dataclasses
 import re
 
 HOSTS = PORTS = 2
-OOB = "oob"  # the third port of a host, without RoCE, for out-of-band traffic
+OOB = PORTS  # the third port of a host, without RoCE: the management network, for out-of-band traffic
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 BITS = {"Gbps": 1e9, "Mbps": 1e6, "kbps": 1e3, "B/s": 8.0}
@@ -30,7 +30,7 @@ class Fault:
     line: int
     text: str
     action: str = ""  # link, packet, gid, kill, revive
-    verb: str = ""  # link: down, up, throttle, latency; packet: drop, ...; gid: new, remove, restore
+    verb: str = ""  # link: down, up, throttle, latency; packet: drop, ...; gid: new, remove, restore, move
     places: list = dataclasses.field(default_factory=list)
     at: float = 0.0
     lasts: float | None = None  # until healed
@@ -38,6 +38,7 @@ class Fault:
     chance: float = 1.0
     by: float = 0.0
     bits: float = 0.0  # per second; 0 for unlimited
+    index: int = 0  # of a GID
 
 
 class Words:
@@ -73,10 +74,10 @@ class Words:
             raise self.error(f"'{word}', expected host0 or host1")
         return int(word[4])
 
-    def places(self):
-        """Every port that a place names."""
+    def places(self, last=PORTS - 1):
+        """Every port that a place names; the management port only when it is named, and may be."""
         word = self.take()
-        match = re.fullmatch(rf"host([0-{HOSTS - 1}])(?:\.port([0-{PORTS - 1}]))?", word)
+        match = re.fullmatch(rf"host([0-{HOSTS - 1}])(?:\.port([0-{last}]))?", word)
         if word != "any" and not match:
             raise self.error(f"'{word}', expected a place such as host0.port1, host0 or any")
         hosts = range(HOSTS) if word == "any" else [int(match[1])]
@@ -98,7 +99,7 @@ def read_when(words, fault):
 
 
 def read_link(words, fault):
-    fault.places = words.places()
+    fault.places = words.places(last=OOB)
     fault.verb = words.take("down", "up", "throttle", "latency")
     if fault.verb == "down" and words.maybe("for"):
         fault.lasts = words.duration()
@@ -112,9 +113,9 @@ def read_packet(words, fault):
     fault.kind = words.take()
     if fault.kind in ("cts", "control"):
         raise words.error(f"the lab cannot tell {fault.kind} from data on the wire")
-    if fault.kind not in (*OPCODES, OOB):
+    if fault.kind not in (*OPCODES, "oob"):
         raise words.error(f"'{fault.kind}', expected data or ack or any or oob")
-    if fault.kind == OOB:
+    if fault.kind == "oob":
         fault.places = [(host, OOB) for host in sorted({host for host, _ in words.places()})]
     else:
         fault.places = words.places()
@@ -142,7 +143,12 @@ def read_fault(line, text):
         read_packet(words, fault)
     elif first == "gid":
         fault.action, fault.places = first, words.places()
-        fault.verb = words.take("new", "remove", "restore")
+        fault.verb = words.take("new", "remove", "restore", "move")
+        if fault.verb == "move":
+            word = words.take()
+            if not re.fullmatch("[1-7]", word):
+                raise words.error(f"'{word}': the lab can move a GID to the indices 1 to 7")
+            fault.index = int(word)
     elif first in ("kill", "revive"):
         fault.action, fault.places = first, [(words.host(), None)]
     else:

@@ -23,7 +23,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 BOOT_LIMIT = 150.0  # seconds; a boot takes 5 to 20 here
 # What the kernel of a host says when not our programs but the bench is broken.
-BROKEN = re.compile(r"BUG:|soft lockup|Oops|Kernel panic|general protection fault|lab: .*|refcount_t: .*")
+BROKEN = re.compile(
+    r"BUG: .*|soft lockup.*|Oops.*|Kernel panic.*|general protection fault|WARNING: CPU.*|lab: .*|refcount_t: .*"
+)
 
 
 class BenchBroke(Exception):
@@ -59,7 +61,7 @@ class Host:
         self.boots += 1
         self.started, self.ready, self.heard, self.seen = time.monotonic(), False, b"", 0
         self.console = self.file("console" if self.boots == 1 else f"console.{self.boots}")
-        append = f"console=ttyS0 quiet panic=-1 mitigations=off lab.host={self.index}"
+        append = f"console=ttyS0 loglevel=5 oops=panic panic=-1 mitigations=off lab.host={self.index}"
         # Relative names of sockets: their length is limited. The host dies with this process, whatever ends it.
         command = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", "1"]
         command += ["-m", "1024", "-nodefaults", "-display", "none", "-no-reboot"]
@@ -171,13 +173,14 @@ class Lab:
 
     def __init__(self, folder, shell=None):
         self.folder = pathlib.Path(folder).resolve()
-        self.run = self.folder / "run"
+        self.home = HERE.parent.parent
+        self.run = self.folder / os.environ.get("VCCL_RXE_RUN", "run")
         self.jobs = 0
         self.hosts = [Host(self, index, shell == index) for index in range(HOSTS)]
         self.effects = effects.Effects(self)
 
     def __enter__(self):
-        self.lock = open(self.folder / "run.lock", "w")
+        self.lock = open(self.run.with_suffix(".lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX)  # another lab of this folder ends first
         shutil.rmtree(self.run, ignore_errors=True)
         self.run.mkdir()
@@ -196,6 +199,11 @@ class Lab:
         for host in self.hosts:
             host.kill()
         self.lock.close()
+
+    def booted(self):
+        """A line for logs: what runs in the hosts matters to what they do."""
+        kernel = (self.folder / "vmlinuz").readlink().name.removeprefix("vmlinuz-")
+        return f"rxe: booted {kernel} in {max(host.boot_took for host in self.hosts):.1f} s"
 
     def next_job(self):
         self.jobs += 1
@@ -260,9 +268,23 @@ class Lab:
             raise BenchBroke(f"host{host}: {script.splitlines()[0]}: {job.output().strip()}")
         return job.output()
 
+    def kill_job(self, job):
+        """Kills what a command has started, and the command: the session that the agent gave it."""
+        leader = f"pgrep -of '^timeout .* bash /lab/job{job.number}.sh'"
+        self.command(job.host.index, f"pkill -KILL -s $({leader}) || true")
+
+    @staticmethod
+    def now():
+        """Seconds, as faults count them."""
+        return time.monotonic()
+
     def port_state(self, host, port):
         """As the kernel says it: ACTIVE, DOWN, ..."""
         return self.command(host, f"cat /sys/class/infiniband/rxe{port}/ports/1/state").split()[-1]
+
+    def counter(self, host, port, name):
+        """Of the driver: sent_pkts, rcvd_pkts, duplicate_request, out_of_seq_request, link_downed, ..."""
+        return int(self.command(host, f"cat /sys/class/infiniband/rxe{port}/ports/1/hw_counters/{name}"))
 
     def inject(self, text):
         """Injects faults; their times count from now. The numbers by which `fired` knows them."""
@@ -277,10 +299,13 @@ class Lab:
         self.effects.heal()
 
     def heal(self):
-        """Ends all faults and waits until no command runs and all ports are ACTIVE."""
+        """Ends all faults and all commands, and waits until all ports are ACTIVE."""
         self.end_faults()
-        for job in [job for host in self.hosts for job in host.jobs.values() if job.status is None]:
-            self.finish(job)
+        for host in self.hosts:
+            left = [job for job in host.jobs.values() if job.status is None]
+            for job in left:
+                self.kill_job(job)
+            self.finish(*left)
         every = [(host, port) for host in range(HOSTS) for port in range(PORTS)]
         if not self.until(lambda: all(self.port_state(*place) == "ACTIVE" for place in every), 20):
             raise BenchBroke("a port is not ACTIVE again after all faults ended")

@@ -16,7 +16,9 @@ GOOD = [  # line, and what must be so of its fault
     ("link host0.port0 throttle unlimited", {"bits": 0}),
     ("every p=0.01 drop ack host1.port0 # comment", {"chance": 0.01, "kind": "ack", "verb": "drop"}),
     ("at 1s delay data host0.port1 by 4ms for 2s", {"by": 0.004, "lasts": 2, "kind": "data"}),
-    ("drop oob host1", {"places": [(1, "oob")]}),
+    ("drop oob host1", {"places": [(1, 2)]}),
+    ("link host0.port2 down", {"places": [(0, 2)]}),
+    ("gid host1.port1 move 5", {"verb": "move", "index": 5}),
     ("gid host0.port0 new", {"action": "gid", "verb": "new"}),
     ("at 1.5s kill host1", {"action": "kill", "at": 1.5, "places": [(1, None)]}),
 ]
@@ -24,7 +26,9 @@ GOOD = [  # line, and what must be so of its fault
 BAD = [  # line, and what must be said about it
     ("link host0.port0 dwon", "'dwon', expected down or up"),
     ("link host2.port0 down", "expected a place"),
-    ("link host0.port2 down", "expected a place"),
+    ("link host0.port3 down", "expected a place"),
+    ("drop any host0.port2", "expected a place"),
+    ("gid host0.port0 move 0", "indices 1 to 7"),
     ("link host0.port0 down for ever", "'ever', expected a duration"),
     ("link host0.port0 down now", "'now' is too much"),
     ("every p=0.5 link host0.port0 down", "'every' is for packets"),

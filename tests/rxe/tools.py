@@ -3,31 +3,21 @@
 
 import re
 
-CHECKS = {}
+from checks import check, control, expect
+
 PORTS = ((0, 0), (0, 1), (1, 0), (1, 1))
+MANAGEMENT = 2
+BYTES = 4096
 
 
-class CheckFailed(Exception):
-    """What was seen is not what should be."""
-
-
-def check(function):
-    CHECKS[function.__name__] = function
-    return function
-
-
-def expect(condition, message):
-    if not condition:
-        raise CheckFailed(message)
-
-
-def pingpong(lab, port, count=100, limit=60):
-    """Starts a ping-pong of messages of 4 KiB over a port, set up out of band; server in host 0, client in host 1."""
-    command = f"ibv_rc_pingpong -d rxe{port} -g 1 -m 4096 -s 4096 -n {count} -p {18515 + port}"
-    server = lab.start(0, command, limit)
-    status, output = lab.call(0, f"for i in {{1..200}}; do ss -Hltn | grep -q :{18515 + port} && exit; sleep 0.05; done; exit 1")
+def pingpong(lab, port, count=100, limit=60, size=BYTES, mtu=4096, gids=(1, 1)):
+    """Starts a ping-pong over a port, set up out of band; server in host 0, client in host 1."""
+    command = f"ibv_rc_pingpong -d rxe{port} -m {mtu} -s {size} -n {count} -p {18515 + port}"
+    server = lab.start(0, f"{command} -g {gids[0]}", limit)
+    listens = f"ss -Hltn | grep -q :{18515 + port}"
+    status, output = lab.call(0, f"for i in {{1..200}}; do {listens} && exit; sleep 0.05; done; exit 1")
     expect(status == 0, f"the server does not listen: {server.output()}{output}")
-    return server, lab.start(1, f"{command} 10.0.2.1", limit)
+    return server, lab.start(1, f"{command} -g {gids[1]} 10.99.0.1", limit)
 
 
 def finished(lab, jobs, limit=90):
@@ -40,6 +30,24 @@ def finished(lab, jobs, limit=90):
 
 def running(jobs):
     return all(job.status is None for job in jobs)
+
+
+def gid_at(lab, host, port, index):
+    return lab.call(host, f"cat /sys/class/infiniband/rxe{port}/ports/1/gids/{index} 2>&1")[1].strip()
+
+
+def gids(lab, host, port):
+    """All of a port that are there. A GID that a QP still names keeps its index: a new one gets another."""
+    return lab.call(host, f"cat /sys/class/infiniband/rxe{port}/ports/1/gids/* 2>/dev/null")[1].split()
+
+
+def gid_of(port, number):
+    return f"0000:0000:0000:0000:0000:ffff:0a00:{port:02x}{number:02x}"
+
+
+def hears(lab, host):
+    """Whether the other host answers on the management network."""
+    return lab.call(host, f"/bin/busybox ping -c 1 -W 1 10.99.0.{2 - host}")[0] == 0
 
 
 @check
@@ -60,11 +68,13 @@ def pingpong_on_both_ports(lab):
 @check
 def cable_pulled_and_plugged(lab):
     for host, port in PORTS:
+        downs = lab.counter(host, port, "link_downed")
         (number,) = lab.inject(f"link host{host}.port{port} down")
         expect(lab.until(lambda: lab.port_state(host, port) == "DOWN", 5), f"host{host}.port{port} is not DOWN")
         others = [place for place in PORTS if place != (host, port)]
         expect(all(lab.port_state(*place) == "ACTIVE" for place in others), "another port went down with it")
         expect(lab.fired(number) == 1, "the fault did not fire")
+        expect(lab.counter(host, port, "link_downed") == downs + 1, "the driver counts no port down")
         lab.inject(f"link host{host}.port{port} up")
         expect(lab.until(lambda: lab.port_state(host, port) == "ACTIVE", 5), f"host{host}.port{port} is not ACTIVE")
     finished(lab, pingpong(lab, 0))
@@ -84,19 +94,24 @@ def drop_of_acks_stops_and_ends(lab):
 
 @check
 def drop_of_data_spares_acks(lab):
-    data, acks = lab.inject("drop data host1.port1\ndrop ack host1.port1")
+    """Host 1 sends first: host 0 acknowledges, and its own data are lost."""
+    data, acks = lab.inject("drop data host0.port1\ndelay ack host0.port1 by 1ms")
+    heard = lab.counter(1, 1, "rcvd_pkts")
     jobs = pingpong(lab, 1)
     expect(lab.until(lambda: lab.fired(data) >= 3, 20), f"only {lab.fired(data)} data packets dropped")
     expect(running(jobs), "it ran without data")
+    expect(lab.fired(acks) >= 1, "no acknowledgement left")
+    expect(lab.counter(1, 1, "rcvd_pkts") > heard, "no acknowledgement arrived")
     lab.end_faults()
     finished(lab, jobs)
 
 
 @check
-def drop_by_chance_slows(lab):
+def drop_by_chance_is_resent(lab):
+    """About 800 packets: the chance that none is dropped is 1e-7."""
     (number,) = lab.inject("every p=0.02 drop any host0.port0")
-    finished(lab, pingpong(lab, 0))
-    expect(lab.fired(number) >= 1, "nothing was dropped")
+    finished(lab, pingpong(lab, 0, count=400))
+    expect(1 <= lab.fired(number) < 400, f"{lab.fired(number)} packets were dropped")
 
 
 @check
@@ -108,39 +123,118 @@ def delay_is_seen(lab):
 
 
 @check
-def throttle_is_seen(lab):
-    (number,) = lab.inject("link host0.port1 throttle 1Mbps")
+def latency_is_seen(lab):
+    (number,) = lab.inject("link host1.port1 latency 30ms")
     took = finished(lab, pingpong(lab, 1, count=20))
-    expect(took >= 4096 * 8, f"{took} us a round trip in spite of 1 Mbps")
+    expect(took >= 30000, f"{took} us a round trip in spite of the latency")
     expect(lab.fired(number) == 1, "the fault did not fire")
 
 
 @check
-def black_hole_keeps_ports_active(lab):
-    (number,) = lab.inject("drop any host0.port0 for 2s")
-    jobs = pingpong(lab, 0)
-    lab.wait(1)
-    expect(all(lab.port_state(*place) == "ACTIVE" for place in PORTS), "a port went down")
-    finished(lab, jobs)
-    expect(lab.fired(number) >= 1, "nothing was dropped")
+def throttle_is_seen(lab):
+    (number,) = lab.inject("link host0.port1 throttle 1Mbps")
+    took = finished(lab, pingpong(lab, 1, count=20))
+    expect(took >= BYTES * 8, f"{took} us a round trip in spite of 1 Mbps")
+    expect(lab.fired(number) == 1, "the fault did not fire")
 
 
 @check
-def gid_follows_address(lab):
-    gid = "cat /sys/class/infiniband/rxe0/ports/1/gids/1 2>&1"
-    before = lab.call(0, gid)[1]
-    lab.inject("gid host0.port0 new")
-    expect(lab.until(lambda: "0a00:0065" in lab.call(0, gid)[1], 5), f"still {lab.call(0, gid)[1]}")
+def reorder_is_seen(lab):
+    """Several packets a message: some arrive too early and are asked for again."""
+    early = lab.counter(0, 0, "out_of_seq_request")
+    (number,) = lab.inject("reorder data host1.port0 by 10ms")
+    finished(lab, pingpong(lab, 0, count=20, size=16384, mtu=1024))
+    expect(lab.fired(number) >= 320, f"only {lab.fired(number)} packets picked")
+    expect(lab.counter(0, 0, "out_of_seq_request") > early, "none arrived too early")
+
+
+@check
+def duplicate_is_seen(lab):
+    twice = lab.counter(0, 1, "duplicate_request")
+    (number,) = lab.inject("duplicate data host1.port1")
+    finished(lab, pingpong(lab, 1, count=50))
+    expect(lab.fired(number) >= 50, f"only {lab.fired(number)} packets picked")
+    expect(lab.counter(0, 1, "duplicate_request") >= twice + 50, "they did not arrive twice")
+
+
+@check
+def black_hole_keeps_ports_active(lab):
+    (number,) = lab.inject("drop any host0.port0")
+    jobs = pingpong(lab, 0)
+    expect(lab.until(lambda: lab.fired(number) >= 3, 20), "nothing was dropped")
+    expect(all(lab.port_state(*place) == "ACTIVE" for place in PORTS), "a port went down")
+    lab.end_faults()
+    finished(lab, jobs)
+
+
+@check
+def out_of_band_is_lost_and_returns(lab):
+    for line in ("drop oob host0", "link host1.port2 down"):
+        expect(hears(lab, 0) and hears(lab, 1), "the management network does not work")
+        (number,) = lab.inject(line)
+        expect(not hears(lab, 0) and not hears(lab, 1), f"{line}: messages still arrive")
+        expect(lab.fired(number) >= 1, f"{line}: did not fire")
+        expect(all(lab.port_state(*place) == "ACTIVE" for place in PORTS), f"{line}: a RoCE port went down")
+        lab.end_faults()
+    expect(lab.until(lambda: hears(lab, 1), 10), "the management network did not return")
+
+
+@check
+def gid_changes_and_returns(lab):
+    expect(gid_of(0, 1) in gids(lab, 0, 0), "its GID is not there")
+    (new,) = lab.inject("gid host0.port0 new")
+    expect(lab.until(lambda: gid_of(0, 101) in gids(lab, 0, 0), 5), "the new one is not there")
+    expect(lab.until(lambda: gid_of(0, 1) not in gids(lab, 0, 0), 5), "the old one still is")
     lab.inject("gid host0.port0 restore")
-    expect(lab.until(lambda: lab.call(0, gid)[1] == before, 5), f"not restored: {lab.call(0, gid)[1]}")
+    expect(lab.until(lambda: gid_of(0, 1) in gids(lab, 0, 0), 5), "not restored")
+    expect(lab.fired(new) == 1, "the fault did not fire")
+
+
+@check
+def gid_is_removed(lab):
+    (number,) = lab.inject("gid host1.port1 remove")
+    expect(lab.until(lambda: not any("ffff:0a00" in gid for gid in gids(lab, 1, 1)), 5), "it is still there")
+    expect(lab.fired(number) == 1, "the fault did not fire")
+    lab.end_faults()
+    expect(lab.until(lambda: gid_of(1, 2) in gids(lab, 1, 1), 5), "not restored")
+
+
+@check
+def gid_moves(lab):
+    (number,) = lab.inject("gid host0.port0 move 5")
+    expect(gid_at(lab, 0, 0, 5) == gid_of(0, 1), f"GID 5 is {gid_at(lab, 0, 0, 5)}")
+    expect(gid_at(lab, 0, 0, 1) != gid_of(0, 1), "it is still at 1")
+    expect(lab.fired(number) == 1, "the fault did not fire")
+    finished(lab, pingpong(lab, 0, gids=(5, 1)))
+    lab.end_faults()
+    finished(lab, pingpong(lab, 0))
 
 
 @check
 def killed_host_comes_back(lab):
-    jobs = pingpong(lab, 0, count=1000000, limit=8)
-    (number,) = lab.inject("kill host1")
-    expect(jobs[1].status == "dead" and lab.fired(number) == 1, "the host lives")
-    expect(lab.port_state(0, 0) == "ACTIVE", "the other host saw a cable pulled")
-    lab.finish(jobs[0])
-    lab.inject("revive host1")
-    finished(lab, pingpong(lab, 0))
+    for dead in (1, 0):
+        alive = 1 - dead
+        jobs = pingpong(lab, 0, count=1000000, limit=8)
+        (number,) = lab.inject(f"kill host{dead}")
+        expect(jobs[dead].status == "dead" and lab.fired(number) == 1, "the host lives")
+        expect(lab.port_state(alive, 0) == "ACTIVE", "the other host saw a cable pulled")
+        lab.finish(jobs[alive])
+        lab.inject(f"revive host{dead}")
+        finished(lab, pingpong(lab, 0))
+
+
+@control
+def fails_on_purpose(lab):
+    expect(lab.port_state(0, 0) == "DOWN", "host0.port0 is not DOWN")
+
+
+@control
+def never_ends(lab):
+    lab.wait(100000)
+
+
+@control
+def kernel_bug(lab):
+    """What a host's kernel would say in trouble."""
+    lab.call(0, "echo '<2>BUG: soft lockup - said on purpose' > /dev/kmsg")
+    lab.wait(2)
