@@ -19,6 +19,7 @@ set(VCCL_HEADERS
     include/vccl/detail/ports.hpp
     include/vccl/detail/receive_queue.hpp
     include/vccl/detail/records.hpp
+    include/vccl/detail/secret.hpp
     include/vccl/detail/send_queue.hpp
     include/vccl/detail/send_requests.hpp
     include/vccl/detail/send_step.hpp
@@ -94,8 +95,19 @@ set(VCCL_HEADERS
     include/vccl/transport/soft/responder.hpp
     include/vccl/transport/soft/strike.hpp
     include/vccl/transport/soft/wire.hpp
+    include/vccl/transport/tcp/address.hpp
+    include/vccl/transport/tcp/bootstrap.hpp
+    include/vccl/transport/tcp/config.hpp
+    include/vccl/transport/tcp/dialler.hpp
+    include/vccl/transport/tcp/frames.hpp
+    include/vccl/transport/tcp/hall.hpp
+    include/vccl/transport/tcp/interfaces.hpp
+    include/vccl/transport/tcp/pipe.hpp
+    include/vccl/transport/tcp/sockets.hpp
+    include/vccl/transport/tcp/stream.hpp
     include/vccl/transport/verbs/connected_queue.hpp
     include/vccl/transport/verbs/device.hpp
+    include/vccl/transport/verbs/errands.hpp
     include/vccl/transport/verbs/events.hpp
     include/vccl/transport/verbs/gid.hpp
     include/vccl/transport/verbs/handles.hpp

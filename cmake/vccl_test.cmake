@@ -3,6 +3,22 @@
 # Also read by scripts/test, which runs these groups in this order.
 set(VCCL_TEST_GROUPS format unit compile_fail codegen scenario model sim demo consumer rxe)
 
+# Those with more than one thread are also in group threads: what ThreadSanitizer is for.
+set(VCCL_THREADED
+    unit.connection.threads
+    unit.contracts.*
+    unit.context
+    unit.detail.end
+    unit.detail.service
+    unit.policies.health.per_port
+    unit.scenarios.*
+    unit.sender
+    unit.transport.soft.fabric
+    unit.transport.tcp.*
+    unit.transport.verbs.errands
+    unit.transport.verbs.lane)
+list(JOIN VCCL_THREADED "|" VCCL_THREADED)
+
 find_package(doctest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -12,7 +28,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VCCL_SANITIZE)
   set(VCCL_RELEASE TRUE)
 endif()
 
-foreach(group IN LISTS VCCL_TEST_GROUPS)
+foreach(group IN LISTS VCCL_TEST_GROUPS ITEMS threads)
   add_custom_target(vccl_group_${group})  # builds what the group runs
 endforeach()
 
@@ -27,10 +43,16 @@ function(vccl_command_test group name)
     set(arg_TIMEOUT 120)
   endif()
   add_test(NAME ${group}.${name} COMMAND ${arg_COMMAND})
+  set(labels ${group})
+  if("${group}.${name}" MATCHES "^(${VCCL_THREADED})$")
+    list(APPEND labels threads)
+  endif()
   set_tests_properties(
-    ${group}.${name} PROPERTIES LABELS ${group} SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
+    ${group}.${name} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
   if(arg_DEPENDS)
-    add_dependencies(vccl_group_${group} ${arg_DEPENDS})
+    foreach(label IN LISTS labels)
+      add_dependencies(vccl_group_${label} ${arg_DEPENDS})
+    endforeach()
   endif()
 endfunction()
 

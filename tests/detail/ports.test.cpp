@@ -52,6 +52,26 @@ TEST_CASE("ports that are named are taken as they are") {
   CHECK(b.at[0] == PortId{5});
 }
 
+TEST_CASE("lanes are made as the route and the bundle's deadlines say") {
+  Route r{PortId{0}};
+  r.qps_per_lane = 3;
+  r.send_depth = 99;
+  Timing t;
+  t.nic_timeout = 18;
+  t.nic_retry_count = 5;
+  t.nic_rnr_retry = 2;
+  t.nic_min_rnr_timer = 9;
+  LaneConfig const c = detail::lane_config(r, t, 64);
+  CHECK(c.qps == 3);
+  CHECK(c.send_depth == 99);
+  CHECK(c.receive_depth == 64);
+  CHECK(c.timeout == 18);
+  CHECK(c.retry_count == 5);
+  CHECK(c.rnr_retry == 2);
+  CHECK(c.min_rnr_timer == 9);
+  CHECK(c.port == no_port);
+}
+
 TEST_CASE("a port that is not there, and a path of too many lanes, are refused with words") {
   CHECK_THROWS_AS(static_cast<void>(ports_of(PortId{8}, 0)), SetupError);
   Route r{PortId{0}};

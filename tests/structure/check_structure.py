@@ -20,6 +20,7 @@ LEVELS = [
     ("detail/clock.hpp", 1),
     ("detail/words.hpp", 1),  # small helpers without policies, for sync and transport
     ("detail/records.hpp", 1),
+    ("detail/secret.hpp", 1),
     ("route.hpp", 1),
     ("status.hpp", 1),
     ("fwd.hpp", 2),
@@ -46,6 +47,7 @@ TIME_ALLOWED = {
     "detail/service.hpp": "the service thread",
     "proxy/engine.hpp": "the progress thread",
     "transport/soft/clock.hpp": "the clocks of the software NIC",
+    "transport/verbs/errands.hpp": "the thread for calls of the kernel that wait",
 }
 
 # The core, which everybody includes, takes the cheap parts of the standard library only.

@@ -380,14 +380,7 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
     auto& host = context_.hosts().get(id);
     Ports const ports = ports_of<typename Policies::PathSelector>(host, route_, id);
     if (ports.count == 0) return;  // No backup: status().has_backup says so.
-    LaneConfig config;
-    config.qps = route_.qps_per_lane;
-    config.send_depth = route_.send_depth;
-    config.receive_depth = window;
-    config.timeout = timing.nic_timeout;
-    config.retry_count = timing.nic_retry_count;
-    config.rnr_retry = timing.nic_rnr_retry;
-    config.min_rnr_timer = timing.nic_min_rnr_timer;
+    LaneConfig const config = lane_config(route_, timing, window);
     std::span<PortId const> const at{ports.at.data(), ports.count};
     if constexpr (id() == 0) {
       path.open(host, at, config, blocks_.get()[0], end == End::receiver);

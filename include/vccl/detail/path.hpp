@@ -19,17 +19,8 @@
 
 namespace vccl::detail {
 
-/// What one path's records need at an end: what the peer writes, and where ours are made. The
-/// layout is the same at both ends, so a record's place at the peer follows from its place here.
-struct PathBlock {
-  std::array<CtsSlot, window> cts;     ///< Receiver: made here. Sender: arrive here.
-  std::array<SizeSlot, window> sizes;  ///< Sender: made here. Receiver: arrive here.
-  alignas(64) std::array<std::byte, probe_bytes> control_in;
-  alignas(64) std::array<std::byte, probe_bytes> control_out;
-};
-
-/// How often a path comes up. One that can come up again must tell the completions of its lives
-/// apart, and must know what is still under way when it is fenced.
+/// How often a path comes up. One that can come up again tells the completions of its lives apart
+/// and knows what is under way when it is fenced.
 enum class Life : std::uint8_t { one, many };
 
 /// One path. Owned by one end of a connection, used by its owner thread only.
@@ -88,15 +79,7 @@ class Path {
     most_used_ = static_cast<std::uint16_t>(config.send_depth - reserve);
     half_used_ = static_cast<std::uint16_t>(config.send_depth / 2);
     try {
-      for (PortId port : ports) {
-        std::size_t const l = lanes_.size();
-        config.port = port;
-        ports_[l] = port;
-        lanes_.emplace(host, config);
-        registrations_.emplace(T::register_memory(host, port, &block, sizeof block,
-                                                  Access::remote_write, MemoryKind::host));
-        record_keys_[l] = registrations_[l].keys();
-      }
+      for (PortId port : ports) open_lane(host, port, config, block);
     } catch (...) {
       lanes_.clear();
       registrations_.clear();
@@ -320,6 +303,15 @@ class Path {
   void place_keys(Queue& q) const noexcept {
     static_assert(sizeof(KeyTable) <= 0xff);
     q.keys_at = static_cast<std::uint8_t>((id_ * max_lanes + q.lane) * sizeof(Keys));
+  }
+
+  void open_lane(Host& host, PortId port, LaneConfig& config, PathBlock& block) {
+    std::size_t const l = lanes_.size();
+    ports_[l] = config.port = port;
+    lanes_.emplace(host, config);
+    registrations_.emplace(T::register_memory(host, port, &block, sizeof block,
+                                              Access::remote_write, MemoryKind::host));
+    record_keys_[l] = registrations_[l].keys();
   }
 
   Errc post_receive(Queue& q) noexcept {

@@ -23,6 +23,20 @@ inline void check_route(Route const& r) {
     throw SetupError{"Route", 0, "send_depth is 32 to 8192"};
 }
 
+/// How the lanes of a route are made; their port is still to be named.
+[[nodiscard]] inline LaneConfig lane_config(Route const& r, Timing const& t,
+                                            std::uint16_t receives) noexcept {
+  LaneConfig c;
+  c.qps = r.qps_per_lane;
+  c.send_depth = r.send_depth;
+  c.receive_depth = receives;
+  c.timeout = t.nic_timeout;
+  c.retry_count = t.nic_retry_count;
+  c.rnr_retry = t.nic_rnr_retry;
+  c.min_rnr_timer = t.nic_min_rnr_timer;
+  return c;
+}
+
 [[nodiscard]] constexpr bool has_port(Ports const& ports, PortId p) noexcept {
   for (std::size_t l = 0; l < ports.count; ++l) {
     if (ports.at[l] == p) return true;

@@ -300,4 +300,13 @@ inline constexpr std::uint64_t min_part = 32 * 1024;
   return (each + 127) / 128 * 128;
 }
 
+/// What one path's records need at an end: what the peer writes, and where ours are made. The
+/// layout is the same at both ends, so a record's place at the peer follows from its place here.
+struct PathBlock {
+  std::array<CtsSlot, window> cts;     ///< Receiver: made here. Sender: arrive here.
+  std::array<SizeSlot, window> sizes;  ///< Sender: made here. Receiver: arrive here.
+  alignas(64) std::array<std::byte, probe_bytes> control_in;
+  alignas(64) std::array<std::byte, probe_bytes> control_out;
+};
+
 }  // namespace vccl::detail

@@ -4,6 +4,7 @@
 /// The set-up messages: what a handle holds, what the ends tell each other, and how it is checked.
 
 #include <vccl/detail/records.hpp>
+#include <vccl/detail/secret.hpp>
 
 #include <array>
 #include <cstddef>
@@ -62,7 +63,7 @@ struct PathOffer {
 
 /// One end's side of a connection.
 struct Offer {
-  std::array<std::uint64_t, 2> secret{};  ///< hello only.
+  Secret secret{};                ///< hello only.
   std::uint64_t incarnation = 0;  ///< hello: of the listener, from the handle. welcome: the same.
   std::uint64_t nonce = 0;        ///< Random; both nonces make the session.
   Step first_step = 0;
@@ -139,12 +140,6 @@ inline void write_frame(FrameBuffer& out, Frame kind, std::uint64_t session, con
   if (f.lanes > max_lanes || frame_bytes(f) > n) return false;
   out = f;
   return true;
-}
-
-/// Compares secrets in a time that does not depend on where they differ.
-[[nodiscard]] constexpr bool same_secret(std::array<std::uint64_t, 2> const& a,
-                                         std::array<std::uint64_t, 2> const& b) noexcept {
-  return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
 }
 
 }  // namespace detail
