@@ -64,10 +64,10 @@ void live(World& w, bool everywhere, Outcome& out) {
 }
 
 /// Sets a connection up, sends, fails over, returns and closes with a call that fails.
-Outcome refuse(std::optional<Refusal> const& refusal, bool minus_one = false) {
+Outcome refuse(std::optional<Refusal> const& refusal, emulated::Habits const& habits = {}) {
   Outcome out;
   VerbsSetup setup;
-  setup.habits.minus_one = minus_one;
+  setup.habits = habits;
   setup.prepare = [&](Machine& m) {
     if (refusal) m.refuse(*refusal);
   };
@@ -111,7 +111,8 @@ TEST_CASE("B6: whichever call fails once while setting up, it ends in success or
       if (!in_full() && e != n % errors.size()) continue;
       CAPTURE(n);
       CAPTURE(errors[e]);
-      Outcome const o = refuse(Refusal{.from = n, .error = errors[e]}, n % 2 == 0);
+      Outcome const o = refuse(Refusal{.from = n, .error = errors[e]},
+                               {.clears_cq = n % 4 < 2, .minus_one = n % 2 == 0});
       CHECK(o.wrong == "");
       failed += o.failed ? 1 : 0;
     }
