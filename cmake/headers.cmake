@@ -107,6 +107,7 @@ set(VCCL_HEADERS
     include/vccl/transport/tcp/stream.hpp
     include/vccl/transport/verbs/connected_queue.hpp
     include/vccl/transport/verbs/device.hpp
+    include/vccl/transport/verbs/errands.hpp
     include/vccl/transport/verbs/events.hpp
     include/vccl/transport/verbs/gid.hpp
     include/vccl/transport/verbs/handles.hpp

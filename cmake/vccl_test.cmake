@@ -1,7 +1,7 @@
 # How tests are added. Each is a ctest entry <group>.<name> with its group as label.
 
 # Also read by scripts/test, which runs these groups in this order.
-set(VCCL_TEST_GROUPS format unit compile_fail codegen scenario model sim demo consumer rxe)
+set(VCCL_TEST_GROUPS format unit compile_fail codegen scenario model sim fuzz demo consumer rxe)
 
 # Those with more than one thread are also in group threads: what ThreadSanitizer is for.
 set(VCCL_THREADED
@@ -14,7 +14,9 @@ set(VCCL_THREADED
     unit.scenarios.*
     unit.sender
     unit.transport.soft.fabric
-    unit.transport.tcp.*)
+    unit.transport.tcp.*
+    unit.transport.verbs.errands
+    unit.transport.verbs.lane)
 list(JOIN VCCL_THREADED "|" VCCL_THREADED)
 
 find_package(doctest REQUIRED)
@@ -107,14 +109,14 @@ function(vccl_test_folder path)
   endforeach()
 endfunction()
 
-# vccl_scenario(<id> <sim|verbs|rxe|gpu> <dir/name> [SOURCES <file>...] [LIBS <target>...]
+# vccl_scenario(<id> <sim|tcp|verbs|rxe|gpu> <dir/name> [SOURCES <file>...] [LIBS <target>...]
 #               [TIMEOUT <seconds>])
 # The test cases "<id>: ..." of tests/<dir/name>.test.cpp as ctest entry scenario.<id>.<kind>.
 # It fails when there is no such test case.
 function(vccl_scenario id kind path)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "TIMEOUT" "SOURCES;LIBS")
-  if(NOT kind MATCHES "^(sim|verbs|rxe|gpu)$")
-    message(FATAL_ERROR "scenario ${id}: kind '${kind}' is none of sim, verbs, rxe, gpu")
+  if(NOT kind MATCHES "^(sim|tcp|verbs|rxe|gpu)$")
+    message(FATAL_ERROR "scenario ${id}: kind '${kind}' is none of sim, tcp, verbs, rxe, gpu")
   endif()
   vccl_test_program(${path} program SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
   vccl_command_test(

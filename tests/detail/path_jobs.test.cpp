@@ -105,6 +105,17 @@ TEST_CASE("a port that is not usable makes the attempt fail after a while") {
   CHECK_FALSE(e.ok);
 }
 
+TEST_CASE("a peer whose address is not resolved makes the attempt fail after a longer while") {
+  Bench b;
+  b.path.connects = Errc::would_block;
+  b.jobs.set_remote(0, 5, ControlFrame{});
+  b.jobs.start(0, Stage::connect, 5, Time{0});
+  CHECK(b.step(PathJobs::prepare_limit.ns / 1'000'000).stage == Stage::none);
+  JobEnd const e = b.step(PathJobs::connect_limit.ns / 1'000'000);
+  CHECK(e.stage == Stage::connect);
+  CHECK_FALSE(e.ok);
+}
+
 TEST_CASE("connecting uses only the address that was offered under the same number") {
   Bench b;
   ControlFrame f;

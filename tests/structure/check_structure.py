@@ -47,6 +47,7 @@ TIME_ALLOWED = {
     "detail/service.hpp": "the service thread",
     "proxy/engine.hpp": "the progress thread",
     "transport/soft/clock.hpp": "the clocks of the software NIC",
+    "transport/verbs/errands.hpp": "the thread for calls of the kernel that wait",
 }
 
 # The core, which everybody includes, takes the cheap parts of the standard library only.

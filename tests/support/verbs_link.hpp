@@ -4,6 +4,8 @@
 
 #include <support/emulated_verbs/machine.hpp>
 #include <support/ends.hpp>
+#include <support/world.hpp>
+#include <vccl/route.hpp>
 #include <vccl/transport/verbs/host.hpp>
 
 #include <infiniband/verbs.h>
@@ -42,6 +44,17 @@ std::unique_ptr<Ends> verbs(Host& sender, Host& receiver);
 /// The same, with messages on the pipe only.
 std::unique_ptr<Ends> verbs_out_of_band(Host& sender, Host& receiver);
 }  // namespace links
+
+/// Each port a card of its own, so that a path is a device: the backup has to be named then.
+[[nodiscard]] inline Start apart(bool connect = true) {
+  Route route{PortId{0}};
+  route.backups[0] = PortId{1};
+  return {.link = links::verbs,
+          .fabric = {.ports_per_card = 1, .latency = 5_us},
+          .sender = route,
+          .receiver = route,
+          .connect = connect};
+}
 
 /// The machine under that connection.
 inline emulated::Machine& machine() { return emulated::Machine::here(); }

@@ -25,6 +25,9 @@ class PathJobs {
  public:
   /// A port that is not usable for so long makes the attempt fail.
   static constexpr Duration prepare_limit{20'000'000};
+  /// So is a peer whose address is not resolved for so long: time for a question on the network and
+  /// its answer, when nobody has it in a cache any more.
+  static constexpr Duration connect_limit{100'000'000};
   /// An unanswered probe is repeated after this: half of what a port may be down without being
   /// noticed. The NIC itself would send a lost one again only after its time-out of 268 ms; the
   /// next packet on the queue makes the peer ask for what it lacks.
@@ -78,7 +81,7 @@ class PathJobs {
       }
       case Stage::connect: {
         Errc const e = j.theirs_number == j.number ? path.connect(j.theirs) : Errc::failed;
-        if (e == Errc::would_block && now - j.since < prepare_limit) return {};
+        if (e == Errc::would_block && now - j.since < connect_limit) return {};
         if (e == Errc::ok) {  // A path is as fast as its slower end.
           std::uint64_t const theirs = speed_of(j.theirs, path.lane_count());
           if (theirs < j.speed) j.speed = theirs;

@@ -54,8 +54,6 @@ struct Ladder {
   int peer_memory = 0;
 };
 
-constexpr soft::FabricConfig apart{.ports_per_card = 1, .latency = 5_us};
-
 /// A World whose hosts export DMA-BUFs.
 VerbsSetup exporting() {
   VerbsSetup setup;
@@ -91,7 +89,7 @@ TEST_CASE("J1: each rung of the ladder that fails leads to the next, on each pat
       CAPTURE(device);
       CAPTURE(error);
       VerbsScope const scope{exporting()};
-      World w{{.link = links::verbs, .fabric = apart}};
+      World w{apart()};
       REQUIRE(w.settle());
       std::size_t const before = w.registrations();
       std::ptrdiff_t const files = open_files();
@@ -126,7 +124,7 @@ TEST_CASE("J1: each rung of the ladder that fails leads to the next, on each pat
 }
 
 TEST_CASE("J4: device memory that cannot be had names what is missing; host memory works") {
-  World w{{.link = links::verbs, .fabric = apart}};
+  World w{apart()};
   REQUIRE(w.settle());
   std::vector<std::uint64_t> words(64);
   std::string const said = registers(w, {.peer_memory = EFAULT}, {}, words);
@@ -148,7 +146,7 @@ TEST_CASE(
   // What a connection with both paths needs at a host.
   std::uint64_t all = 0;
   {
-    World w{{.link = links::verbs, .fabric = apart}};
+    World w{apart()};
     REQUIRE(w.settle());
     CHECK(w.sender().has_backup);
     all = machine().registered(0);
@@ -156,7 +154,7 @@ TEST_CASE(
   VerbsSetup setup;
   setup.habits.memlock = all - 1;
   VerbsScope const scope{setup};
-  World w{{.link = links::verbs, .fabric = apart}};
+  World w{apart()};
   REQUIRE(w.settle());
   CHECK(!w.sender().has_backup);
   CHECK(!w.receiver().has_backup);
@@ -222,7 +220,7 @@ TEST_CASE("J6: children that are forked while a path fails over take nothing alo
 TEST_CASE("J8: each path uses the keys of its own device, also for steps whose CTS came before") {
   for (MemoryKind const kind : {MemoryKind::host, MemoryKind::device}) {
     CAPTURE((kind == MemoryKind::device));
-    World w{{.link = links::verbs, .fabric = apart}};
+    World w{apart()};
     REQUIRE(w.settle());
     // By host and port: the keys of the requests that went out there.
     std::array<std::array<std::set<std::uint32_t>, 2>, 2> local, remote;

@@ -25,9 +25,6 @@ namespace {
 using emulated::Machine;
 using emulated::Verb;
 
-/// One port a card, so that a device is a path.
-constexpr soft::FabricConfig apart{.ports_per_card = 1, .latency = 5_us};
-
 }  // namespace
 
 TEST_CASE("F1: a chain that is taken in part goes on from where it stopped, each request once") {
@@ -64,7 +61,7 @@ TEST_CASE("F1: a chain that is refused for good in the middle fails over, and no
     for (int cut = 0; cut < 8; ++cut) {
       CAPTURE(error);
       CAPTURE(cut);
-      World w{{.link = links::verbs, .fabric = apart}};
+      World w{apart()};
       REQUIRE(w.settle());
       w.load(Load::uniform(100, 500, 2));
       REQUIRE(w.run_until(20));
@@ -175,7 +172,7 @@ TEST_CASE("F5: a queue that carries CTS only is signaled often enough, also afte
 }
 
 TEST_CASE("F6: owner and service thread never use a queue at once") {
-  World w{{.link = links::verbs, .fabric = {.ports_per_card = 1}, .virtual_time = false}};
+  World w{{.link = links::verbs, .virtual_time = false}};
   REQUIRE(w.settle(5_s));
   std::size_t const flaps = soak_count(3, 100);
   std::vector<std::uint64_t> from(64), into(64);
@@ -229,7 +226,7 @@ TEST_CASE("F6: owner and service thread never use a queue at once") {
 TEST_CASE("F8: a post that is refused for now, whichever it is, is made good; then one for good") {
   for (std::uint64_t nth = 1; nth <= 97; ++nth) {
     CAPTURE(nth);
-    World w{{.link = links::verbs, .fabric = apart}};
+    World w{apart()};
     REQUIRE(w.settle());
     machine().refuse({.verb = Verb::post_send, .from = nth, .error = ENOMEM, .host = 0});
     w.load(Load::uniform(120, 4096));
@@ -256,7 +253,7 @@ TEST_CASE("F8: a post that is refused for now, whichever it is, is made good; th
 }
 
 TEST_CASE("F9: what is posted to a QP that has died unnoticed is sent again on the backup, once") {
-  World w{{.link = links::verbs, .fabric = apart}};
+  World w{apart()};
   REQUIRE(w.settle());
   Load load = Load::uniform(400, 1000);
   w.load(load);

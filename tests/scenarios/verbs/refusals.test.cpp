@@ -35,7 +35,7 @@ struct Outcome {
 /// Everything but the end: the path is lost, and taken again where it heals.
 void live(World& w, bool everywhere, Outcome& out) {
   w.ends->accept();
-  w.ends->connect(PortId{0}, w.ends->handle());
+  w.ends->connect(apart().sender, w.ends->handle());
   w.load(Load::uniform(60, 500));
   w.settle(1_s);
   out.set_up = machine().calls().calls();
@@ -75,8 +75,7 @@ Outcome refuse(std::optional<Refusal> const& refusal, bool minus_one = false) {
   bool const everywhere = refusal && refusal->count == 0 && refusal->device.empty();
   std::uint64_t struck = 0;
   try {
-    World w{
-        {.link = links::verbs, .fabric = {.ports_per_card = 1, .latency = 5_us}, .connect = false}};
+    World w{apart(false)};
     try {
       live(w, everywhere, out);
       for (End const end : {End::sender, End::receiver}) w.ends->close(end);

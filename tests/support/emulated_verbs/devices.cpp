@@ -116,14 +116,18 @@ std::optional<ibv_gid_entry> Machine::gid_at(soft::Port const& p, std::uint32_t 
   return e;
 }
 
-std::optional<Machine::Found> Machine::find_gid(ibv_gid const& gid) {
+/// One value may stand in a table for both versions of RoCE: that of `type` is meant.
+std::optional<Machine::Found> Machine::find_gid(ibv_gid const& gid, std::uint32_t type) {
+  std::optional<Found> other;
   for (soft::Port const& p : core_.ports) {
     for (std::uint32_t i = 0; i < soft::Port::gid_slots; ++i) {
       auto const e = gid_at(p, i);
-      if (e && std::memcmp(e->gid.raw, gid.raw, 16) == 0)
-        return Found{p.index, p.gids[i], static_cast<ibv_gid_type>(e->gid_type)};
+      if (!e || std::memcmp(e->gid.raw, gid.raw, 16) != 0) continue;
+      other = Found{p.index, p.gids[i], static_cast<ibv_gid_type>(e->gid_type)};
+      if (e->gid_type == type) return other;
     }
   }
+  if (other) return other;
   std::array<std::uint8_t, 16> raw;
   std::memcpy(raw.data(), gid.raw, 16);
   soft::GidParts const parts = soft::gid_parts(raw);

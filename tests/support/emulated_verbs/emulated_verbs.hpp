@@ -77,6 +77,7 @@ struct EmulatedVerbs {
   static std::string device_path(ibv_device*) { return {}; }
   static Time now() noexcept { return Machine::here().now(); }
   static bool real_time() noexcept { return Machine::here().real_time(); }
+  static void pause() noexcept {}
   static std::uint64_t random() noexcept { return Machine::here().random(); }
 };
 

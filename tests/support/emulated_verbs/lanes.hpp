@@ -38,12 +38,12 @@ struct VerbsNet {
 
 /// Port 0 of both hosts, connected, with a buffer each.
 struct VerbsLanes : VerbsNet {
-  explicit VerbsLanes(LaneConfig config = {}, soft::FabricConfig fabric_config = {},
+  explicit VerbsLanes(LaneConfig lane = {}, soft::FabricConfig fabric_config = {},
                       verbs::HostConfig host = {})
       : VerbsNet{fabric_config, {}, host},
-        config{with_port(config)},
-        at_a{a, this->config},
-        at_b{b, this->config},
+        config{with_port(lane)},
+        at_a{a, config},
+        at_b{b, config},
         from{VerbsLane::register_memory(a, PortId{0}, source.data(), source.size(), Access::local,
                                         MemoryKind::host)},
         into{VerbsLane::register_memory(b, PortId{0}, target.data(), target.size(),

@@ -203,7 +203,7 @@ class Machine {
   soft::Port& port_of(Context& c, std::uint8_t number);
   std::uint64_t pinned(std::uint32_t host) const;
   std::optional<ibv_gid_entry> gid_at(soft::Port const& p, std::uint32_t index);
-  std::optional<Found> find_gid(ibv_gid const& gid);
+  std::optional<Found> find_gid(ibv_gid const& gid, std::uint32_t type);
 
   // pairs.cpp
   soft::QueuePair* inside(Pair& p);

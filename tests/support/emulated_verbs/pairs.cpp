@@ -282,7 +282,7 @@ int Machine::to_rtr(Pair& p, soft::QueuePair& qp, ibv_qp_attr const& a) {
   if (!infiniband && !port.up) return EHOSTUNREACH;
   soft::QpPeer peer;
   if (ah.is_global != 0) {
-    std::optional<Found> const found = find_gid(ah.grh.dgid);
+    std::optional<Found> const found = find_gid(ah.grh.dgid, own->gid_type);
     if (!found) return EHOSTUNREACH;
     // The two versions of RoCE do not understand each other: nobody answers.
     bool const alike = infiniband || found->type == static_cast<ibv_gid_type>(own->gid_type);

@@ -43,7 +43,8 @@ void Machine::check_send(Pair& p, soft::QueuePair const& qp, ibv_send_wr const& 
   }
   for (auto const& b : blocks_) {
     bool const named = w.num_sge == 1 && w.sg_list->length != 0 && w.opcode != IBV_WR_SEND &&
-                       b->keys.remote == w.wr.rdma.rkey && b->keys.remote != 0;
+                       b->keys.remote == w.wr.rdma.rkey && b->keys.remote != 0 &&
+                       qp.peer.gid != 0;  // Else there is no peer.
     if (named && b->card != &device_of(qp.peer.port))
       violation("post_send with a remote key of another device than the peer's");
   }

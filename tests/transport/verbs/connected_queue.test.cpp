@@ -113,6 +113,28 @@ TEST_CASE("a device that is gone has destroyed its QP; another refusal to destro
   }
 }
 
+TEST_CASE("a request that finds no room rings for those before it; two places are found at once") {
+  Api::start();
+  Tested q;
+  q.take(fresh());
+  WorkRequest w;
+  for (w.id = 0; w.id < 4; ++w.id) REQUIRE(q.post(w) == Errc::ok);
+  CHECK(Api::sent.empty());
+  REQUIRE(q.post(w) == Errc::ok);
+  CHECK(Api::sent.size() == 4);
+  w.kind = WorkRequest::Kind::write_with_immediate;
+  w.length = 100;
+  REQUIRE(q.post_split(w) == Errc::ok);
+  REQUIRE(q.post_split(w) == Errc::ok);
+  CHECK(Api::sent.size() == 7);
+  REQUIRE(q.ring() == Errc::ok);
+  REQUIRE(Api::sent.size() == 9);
+  CHECK(Api::sent[7].opcode == IBV_WR_RDMA_WRITE);
+  CHECK(Api::sent[7].num_sge == 1);
+  CHECK(Api::sent[8].opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+  CHECK(Api::sent[8].num_sge == 0);
+}
+
 TEST_CASE("in RESET there is nothing to be taken to ERR, and the kernel would refuse it") {
   Api::start();
   Tested q;

@@ -5,6 +5,8 @@
 #include <transport/verbs/recording_verbs.hpp>
 
 #include <array>
+#include <atomic>
+#include <sched.h>
 #include <vector>
 
 using namespace vccl;
@@ -33,6 +35,25 @@ LaneAddress peer() {
   a.qps = 2;
   return a;
 }
+/// Where time passes by itself, and RTR waits as long as the test wants.
+struct Slow : RecordingVerbs {
+  static inline std::atomic<bool> held = false, held_once = false, waiting = false;
+  static bool real_time() noexcept { return true; }
+  static void pause() noexcept {
+    if (held_once.exchange(false)) held = false;
+    ::sched_yield();
+  }
+  static int modify_qp(ibv_qp* qp, ibv_qp_attr* to, int mask) noexcept {
+    if (to->qp_state == IBV_QPS_RTR) {
+      while (held) {
+        waiting = true;
+        ::sched_yield();
+      }
+      waiting = false;
+    }
+    return RecordingVerbs::modify_qp(qp, to, mask);
+  }
+};
 struct Rig {
   explicit Rig(HostConfig c = {}) : host{(Api::start(), boot), std::move(c)} {}
   void up() {
@@ -191,6 +212,46 @@ TEST_CASE("what may pass is asked again, what may not fails the attempt") {
   REQUIRE(r.lane.fence(FenceStep::reset) == Errc::ok);
   REQUIRE(r.lane.describe(mine) == Errc::ok);
   REQUIRE(r.lane.connect(peer()) == Errc::ok);
+}
+
+TEST_CASE("later connects wait for the network on a thread of the port, and no caller does") {
+  Slow::start();
+  verbs::Host<NoBootstrap, Slow> host{boot};
+  int const of_host = Slow::live;
+  LaneAddress mine;
+  {
+    IbVerbs<NoBootstrap, Slow> lane{host, two_qps()};
+    REQUIRE(lane.describe(mine) == Errc::ok);
+    REQUIRE(lane.connect(peer()) == Errc::ok);  // At set-up in the call.
+    REQUIRE(lane.fence(FenceStep::reset) == Errc::ok);
+    REQUIRE(lane.describe(mine) == Errc::ok);
+    Slow::held = true;
+    CHECK(lane.connect(peer()) == Errc::would_block);
+    while (!Slow::waiting) Slow::pause();
+    CHECK(lane.connect(peer()) == Errc::would_block);
+    CHECK(lane.post(request(1)) == Errc::path_down);
+    CHECK(lane.fence(FenceStep::error) == Errc::would_block);
+    std::array<Completion, 4> some;
+    CHECK(lane.poll(some) == 0);
+    Slow::held = false;
+    Errc e = Errc::would_block;
+    while (e == Errc::would_block) e = lane.fence(FenceStep::error);
+    CHECK(e == Errc::ok);
+    REQUIRE(lane.fence(FenceStep::reset) == Errc::ok);
+
+    REQUIRE(lane.describe(mine) == Errc::ok);
+    for (e = lane.connect(peer()); e == Errc::would_block; e = lane.connect(peer())) Slow::pause();
+    CHECK(e == Errc::ok);
+    CHECK(lane.post(request(1)) == Errc::ok);
+    REQUIRE(lane.fence(FenceStep::reset) == Errc::ok);
+
+    REQUIRE(lane.describe(mine) == Errc::ok);
+    Slow::held = true;
+    CHECK(lane.connect(peer()) == Errc::would_block);
+    while (!Slow::waiting) Slow::pause();
+    Slow::held_once = true;  // Destroying it waits for that call.
+  }
+  CHECK(Slow::live == of_host);
 }
 
 TEST_CASE("everything that is made is destroyed") {

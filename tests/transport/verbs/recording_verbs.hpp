@@ -157,6 +157,7 @@ struct RecordingVerbs {
   static void ack_async_event(ibv_async_event*) noexcept {}
   static Time now() noexcept { return {}; }
   static bool real_time() noexcept { return false; }
+  static void pause() noexcept {}
   static std::uint64_t random() noexcept {
     static std::uint64_t n = 0;
     return ++n;

@@ -90,8 +90,25 @@ class ConnectedQueue {
 
   // ---- Work
 
-  [[nodiscard]] std::size_t room() const noexcept { return chain_.room(); }
-  void push(WorkRequest const& w) noexcept { chain_.push(w); }
+  /// Takes a request until the doorbell; one that finds no room rings for those before it.
+  [[nodiscard]] Errc post(WorkRequest const& w) noexcept {
+    if (Errc const e = make_room(1); e != Errc::ok) [[unlikely]]
+      return e;
+    chain_.push(w);
+    return Errc::ok;
+  }
+  /// The same as two: the bytes, and behind them the empty notify.
+  [[nodiscard]] Errc post_split(WorkRequest w) noexcept {
+    if (Errc const e = make_room(2); e != Errc::ok) return e;
+    WorkRequest bytes = w;
+    bytes.kind = WorkRequest::Kind::write;
+    bytes.signaled = false;
+    chain_.push(bytes);
+    w.length = 0;
+    w.inlined = false;
+    chain_.push(w);
+    return Errc::ok;
+  }
   /// Gives all that was pushed to the device. See Chain.
   [[nodiscard]] Errc ring() noexcept { return chain_.template ring<Api>(qp_.get()); }
 
@@ -105,6 +122,9 @@ class ConnectedQueue {
   }
 
  private:
+  [[nodiscard]] Errc make_room(std::size_t places) noexcept {
+    return chain_.room() >= places ? Errc::ok : ring();
+  }
   [[nodiscard]] Errc modify(Transition t, State then) noexcept {
     int const error = error_of(Api::modify_qp(qp_.get(), &t.attributes, t.mask));
     if (error == 0) state_ = then;

@@ -8,6 +8,7 @@
 #include <vccl/error.hpp>
 #include <vccl/op.hpp>
 #include <vccl/transport/verbs/device.hpp>
+#include <vccl/transport/verbs/errands.hpp>
 #include <vccl/transport/verbs/events.hpp>
 #include <vccl/transport/verbs/gid.hpp>
 #include <vccl/transport/verbs/handles.hpp>
@@ -95,6 +96,8 @@ class Host {
     Device<Api>* device = nullptr;
     std::uint8_t number = 1;
     std::uint16_t card = 0;
+    /// Of its lanes. One per port, so that a network where nobody answers delays only its own.
+    std::unique_ptr<Errands> errands = std::make_unique<Errands>();
   };
 
   /// Throws SetupError: no device, a name that is none, one that is named twice.
@@ -198,7 +201,8 @@ class Host {
                            (d.name + ':' + std::to_string(n) + " is named twice").c_str()};
         }
       }
-      ports_.push_back({&d, number, card_of(d)});
+      std::uint16_t const card = card_of(d);
+      ports_.push_back({.device = &d, .number = number, .card = card});
     }
   }
 

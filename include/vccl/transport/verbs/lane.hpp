@@ -7,6 +7,7 @@
 #include <vccl/error.hpp>
 #include <vccl/op.hpp>
 #include <vccl/transport/verbs/connected_queue.hpp>
+#include <vccl/transport/verbs/errands.hpp>
 #include <vccl/transport/verbs/gid.hpp>
 #include <vccl/transport/verbs/handles.hpp>
 #include <vccl/transport/verbs/host.hpp>
@@ -17,6 +18,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +34,9 @@ namespace vccl::verbs {
 /// State: its verbs objects; requests that wait for their doorbell.  Hot path: post() fills a
 /// request in, flush() gives them all to the provider, poll() asks for 16 completions; no lock, no
 /// allocation.  Thread safety: one owner.
-/// describe(), connect() and fence() are calls of the kernel, 0.1 to 1 ms each; connect() on
-/// Ethernet also waits for the kernel's resolution of the peer's address, up to a second where
-/// nobody answers.
+/// describe() and fence() are calls of the kernel, 0.1 to 1 ms each. connect() on Ethernet waits
+/// for the kernel to resolve the peer's address, where nobody answers a second: at set-up in the
+/// call, later on a thread of the port, so that the traffic of other paths does not wait.
 template <Bootstrap Boot, class Api = SystemVerbs>
 class Lane {
  public:
@@ -56,7 +58,7 @@ class Lane {
       config_.send_depth = static_cast<std::uint16_t>(config_.send_depth * 2);
     ibv_port_attr attr{};
     if (int const e = error_of(Api::query_port(context(), port_.number, &attr)); e != 0)
-      throw SetupError{"ibv_query_port", e, "the device does not tell of this port"};
+      throw SetupError{"ibv_query_port", e, "the device does not answer for this port"};
     max_message_ = verbs::max_message(attr);
     cq_ = create_cq<Api>(context(), static_cast<int>(queue_depth(config_)), tag_of(config_.port));
     for (std::size_t i = 0; i <= config_.qps; ++i) {
@@ -65,6 +67,11 @@ class Lane {
   }
   Lane(Lane const&) = delete;
   Lane& operator=(Lane const&) = delete;
+  /// Waits for a connect() that is under way.
+  ~Lane() {
+    cancelled_ = true;
+    while (errand_.under_way()) Api::pause();
+  }
 
   /// Takes a request; it goes out with flush(). path_down: the lane is not connected, or was
   /// fenced. invalid_argument: no such QP, longer than max_message(), too long to inline.
@@ -110,6 +117,8 @@ class Lane {
   /// Finished work, oldest first. A CQ that cannot be polled any more gives nothing: its event
   /// tells, or the wait does.
   [[nodiscard]] std::size_t poll(std::span<Completion> out) noexcept {
+    if (connecting_) [[unlikely]]
+      return 0;
     if (rings_later_) [[unlikely]] {
       rings_later_ = false;
       static_cast<void>(flush());
@@ -126,6 +135,12 @@ class Lane {
   /// which is as quiet; describe() makes a new one. So it is with QPs that carried nothing in their
   /// last period: one that RESET does not heal must not be tried for ever.
   [[nodiscard]] Errc fence(FenceStep step) noexcept {
+    if (connecting_) {
+      cancelled_ = true;
+      if (errand_.under_way()) return Errc::would_block;
+      connecting_ = false;
+    }
+    open_ = false;
     Errc all = Errc::ok;
     for (std::size_t i = 0; i <= config_.qps; ++i) {
       Errc const e = step == FenceStep::error ? queues_[i].to_error()
@@ -141,6 +156,7 @@ class Lane {
   /// Repeating it in INIT only asks port and GID again. would_block: port not active, or without a
   /// GID; no room in the device now. path_down: it refuses. invalid_argument: connected.
   [[nodiscard]] Errc describe(LaneAddress& mine) noexcept {
+    if (connecting_) return Errc::invalid_argument;
     for (std::size_t i = 0; i <= config_.qps; ++i) {
       if (queues_[i].state() == State::error) return Errc::path_down;
       if (queues_[i].state() >= State::rtr) return Errc::invalid_argument;
@@ -174,20 +190,28 @@ class Lane {
   /// address cannot be resolved now. invalid_argument: not described, another number of QPs, an
   /// address of another link layer. path_down: the device refuses.
   [[nodiscard]] Errc connect(LaneAddress const& theirs) noexcept {
+    if (connecting_) {
+      if (errand_.under_way()) return Errc::would_block;
+      connecting_ = false;
+      return connected();
+    }
     if (!is_sound(config_, theirs) || !reaches(theirs)) return Errc::invalid_argument;
     for (std::size_t i = 0; i <= config_.qps; ++i) {
       State const s = queues_[i].state();
       if (s == State::error) return Errc::path_down;
       if (s < State::init || (s > State::init && theirs != theirs_)) return Errc::invalid_argument;
     }
-    if (queues_[config_.qps].state() == State::rts) return Errc::ok;
+    if (open_) return Errc::ok;
     theirs_ = theirs;
     unproven_ = true;
-    for (std::size_t i = 0; i <= config_.qps; ++i) {
-      if (Errc const e = connect_queue(i); e != Errc::ok) return e;
+    cancelled_ = false;
+    if (Api::real_time() && fenced_) {
+      auto const run = [](void* lane) noexcept { static_cast<Lane*>(lane)->connect_queues(); };
+      connecting_ = port_.errands->start(errand_, run, this);
+      if (connecting_) return Errc::would_block;
     }
-    if (theirs.max_message < max_message_) max_message_ = theirs.max_message;
-    return Errc::ok;
+    connect_queues();
+    return connected();
   }
 
   /// Bytes: the smaller of both ends' once connected, before that this end's.
@@ -227,29 +251,13 @@ class Lane {
     return how;
   }
   [[nodiscard]] Errc take(std::size_t i, WorkRequest const& w) noexcept {
-    Queue& q = queues_[i];
-    if (q.state() != State::rts) [[unlikely]]
+    if (!open_) [[unlikely]]
       return Errc::path_down;
     bool const split = w.kind == WorkRequest::Kind::write_with_immediate && w.length > split_above_;
-    if (q.room() < (split ? 2u : 1u)) [[unlikely]] {
-      if (Errc const e = q.ring(); e != Errc::ok) {
-        rings_later_ = rings_later_ || e == Errc::would_block;
-        return e;
-      }
-    }
-    if (!split) [[likely]] {
-      q.push(w);
-      return Errc::ok;
-    }
-    WorkRequest part = w;
-    part.kind = WorkRequest::Kind::write;
-    part.signaled = false;
-    q.push(part);
-    part = w;
-    part.length = 0;
-    part.inlined = false;
-    q.push(part);
-    return Errc::ok;
+    Errc const e = split ? queues_[i].post_split(w) : queues_[i].post(w);
+    if (e == Errc::would_block) [[unlikely]]
+      rings_later_ = true;
+    return e;
   }
 
   [[nodiscard]] int take_completions(int most, ibv_wc* into) noexcept {
@@ -282,6 +290,7 @@ class Lane {
     std::array<ibv_wc, batch> gone;
     while (take_completions(static_cast<int>(batch), gone.data()) > 0) {
     }
+    fenced_ = true;
     rings_later_ = unproven_ = false;
     theirs_ = {};
   }
@@ -328,6 +337,17 @@ class Lane {
     return theirs.lid == 0 && theirs.gid != decltype(theirs.gid){};
   }
 
+  /// Perhaps on another thread: touches nothing but the QPs' states, and the outcome.
+  void connect_queues() noexcept {
+    outcome_ = Errc::ok;
+    for (std::size_t i = 0; i <= config_.qps && outcome_ == Errc::ok; ++i)
+      outcome_ = cancelled_ ? Errc::would_block : connect_queue(i);
+  }
+  [[nodiscard]] Errc connected() noexcept {
+    open_ = outcome_ == Errc::ok;
+    if (open_ && theirs_.max_message < max_message_) max_message_ = theirs_.max_message;
+    return outcome_;
+  }
   /// The QP of flush reads is its own peer.
   [[nodiscard]] Errc connect_queue(std::size_t i) noexcept {
     Queue& q = queues_[i];
@@ -350,8 +370,14 @@ class Lane {
   std::array<Queue, max_qps + 1> queues_{};  ///< The last one used is that of flush reads.
   LocalPort local_{};
   LaneAddress mine_{}, theirs_{};
+  Errand errand_;
+  std::atomic<bool> cancelled_ = false;
+  Errc outcome_ = Errc::ok;  ///< Of the last connect_queues().
   std::uint64_t max_message_ = 0;
   std::uint32_t split_above_ = ~0u;
+  bool open_ = false;        ///< Connected, and not fenced since.
+  bool connecting_ = false;  ///< An errand was started, and its outcome not taken yet.
+  bool fenced_ = false;      ///< A period has ended: this is no set-up any more.
   bool rings_later_ = false;
   bool unproven_ = false;   ///< Nothing succeeded since connect().
   bool cq_failed_ = false;  ///< It cannot be polled any more.

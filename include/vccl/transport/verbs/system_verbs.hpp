@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sched.h>
 #include <string>
 
 namespace vccl::verbs {
@@ -91,6 +92,7 @@ struct SystemVerbs {
   static Time now() noexcept { return detail::monotonic_now(); }
   /// True: time passes by itself.
   static bool real_time() noexcept { return true; }
+  static void pause() noexcept { ::sched_yield(); }
   static std::uint64_t random() noexcept { return detail::entropy(); }
 };
 
