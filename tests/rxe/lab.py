@@ -255,7 +255,7 @@ class Lab:
         (job,) = self.finish(self.start(host, script, limit), limit=limit + 30)
         return job.status, job.output()
 
-    def command(self, host, script, limit=20):
+    def command(self, host, script, limit=60):
         """A command of the lab's own, at once (faults that are due meanwhile wait): output."""
         job = self.hosts[host].start_job(script, limit)
         deadline = time.monotonic() + limit + 10

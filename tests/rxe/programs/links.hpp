@@ -16,8 +16,9 @@ struct Resilient : vccl::Resilient {
   using Telemetry = vccl::telemetry::EventLog<1024>;
 };
 
-inline constexpr vccl::detect::Stall patient{.stall = vccl::Duration{400'000'000},
-                                             .answer = vccl::Duration{300'000'000},
+/// Both together stay below the NIC's retry window of 1.9 s.
+inline constexpr vccl::detect::Stall patient{.stall = vccl::Duration{900'000'000},
+                                             .answer = vccl::Duration{900'000'000},
                                              .slowest = 2'000'000};
 
 /// Returns soon and gives up soon.

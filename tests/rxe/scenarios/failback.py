@@ -91,7 +91,7 @@ def flaps(lab):
         struck(lab, number)
         lab.inject(f"link host{host}.port0 up")
         pair.wait_event("returned", flap, path=PRIMARY).wait_messages(5)
-    result = pair.finish().expect(failovers=FLAPS, failbacks=FLAPS, path_faults=FLAPS)
+    result = pair.finish().expect(failovers=FLAPS, failbacks=FLAPS)
     return told(result)
 
 
