@@ -150,7 +150,7 @@ TEST_CASE("E4: packet numbers are new and random in each life") {
     std::size_t const from = n < 16 ? 0 : n - 16;
     auto const at = numbers.begin() + static_cast<std::ptrdiff_t>(n);
     repeats +=
-        std::find(numbers.begin() + static_cast<std::ptrdiff_t>(from), at, *at) != at ? 1 : 0;
+        std::find(numbers.begin() + static_cast<std::ptrdiff_t>(from), at, *at) != at ? 1u : 0u;
     sum += *at;
     CHECK(*at <= 0xff'ffff);
   }
