@@ -170,7 +170,7 @@ TEST_CASE("a path that the sender cannot connect is left at both ends, and set-u
 TEST_CASE("what cannot be opened throws, and leaves nothing") {
   World w{{.connect = false}};
   CHECK_THROWS_AS(w.ends->connect(PortId{9}, w.ends->handle()), SetupError);
-  w.inject("call register_memory 2 host0 fails ENOMEM");
+  w.inject("call register_memory 1 host0 fails ENOMEM");
   CHECK_THROWS_AS(w.ends->connect(PortId{0}, w.ends->handle()), SetupError);
   CHECK(w.queue_pairs() == 0);
   CHECK(w.registrations() == 0);

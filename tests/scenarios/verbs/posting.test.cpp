@@ -63,7 +63,7 @@ TEST_CASE("F1: a chain that is refused for good in the middle fails over, and no
       CAPTURE(cut);
       World w{apart()};
       REQUIRE(w.settle());
-      w.load(Load::uniform(100, 500, 2));
+      w.load(Load::uniform(100, 500, 8));
       REQUIRE(w.run_until(20));
       machine().refuse(
           {.verb = Verb::post_send, .error = error, .host = 0, .accepts = cut, .device = "emu0_0"});

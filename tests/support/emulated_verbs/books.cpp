@@ -36,10 +36,10 @@ int Machine::number(int error) {
   return -1;
 }
 
-Fate Machine::begin(Verb verb, std::uint32_t host, std::string_view device) {
+Fate Machine::begin(Verb verb, std::uint32_t host, std::string_view device, int chain) {
   soft::catch_up(core_);
   pump();
-  return script_.on_call(verb, host, device);
+  return script_.on_call(verb, host, device, chain);
 }
 
 void Machine::pump() {

@@ -58,7 +58,8 @@ struct Refusal {
   std::uint64_t count = 1;  ///< How many; 0: all from then on.
   int error = 5;            ///< errno; EIO.
   std::uint32_t host = any_host;
-  int accepts = 0;            ///< Posts: work requests of the chain that are taken before it fails.
+  int accepts = 0;  ///< Posts: work requests of the chain that are taken before it fails. Only
+                    ///< chains of more count.
   std::string_view device{};  ///< Of that device only; empty: of any.
 };
 
@@ -73,14 +74,15 @@ class CallScript {
   void refuse(Refusal const& r) { rules_.push_back({r, 0, 0}); }
   void clear() { rules_.clear(); }
 
-  [[nodiscard]] Fate on_call(Verb verb, std::uint32_t host, std::string_view device) {
+  [[nodiscard]] Fate on_call(Verb verb, std::uint32_t host, std::string_view device,
+                             int chain = 1) {
     ++calls_[static_cast<std::size_t>(verb)];
     ++total_;
     for (Rule& r : rules_) {
       Refusal const& f = r.what;
       bool const other = (f.verb != Verb::any && f.verb != verb) ||
                          (f.host != any_host && f.host != host) ||
-                         (!f.device.empty() && f.device != device);
+                         (!f.device.empty() && f.device != device) || f.accepts >= chain;
       if (other || ++r.seen < f.from || (f.count != 0 && r.seen - f.from >= f.count)) continue;
       ++r.struck;
       ++struck_;

@@ -16,6 +16,7 @@ namespace {
 
 Machine* machine = nullptr;
 std::string words;
+std::uint64_t struck = 0;
 thread_local std::uint32_t shown_host = any_host;
 
 /// The width and speed whose product is nearest (man ibv_query_port).
@@ -76,10 +77,12 @@ Machine::Machine(soft::Core& core, Habits h)
 
 Machine::~Machine() {
   words = leaks() + violations();
+  struck = script_.struck();
   machine = nullptr;
 }
 
 std::string Machine::last_words() { return words; }
+std::uint64_t Machine::last_struck() { return struck; }
 
 Device& Machine::device_of(std::uint32_t port) {
   for (auto& d : devices_) {

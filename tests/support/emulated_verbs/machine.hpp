@@ -75,8 +75,10 @@ class Machine {
     std::uint32_t before_;
   };
 
-  /// leaks() and violations() of the machine that was here last, when it went.
+  /// leaks() and violations() of the machine that was here last, when it went; calls that its
+  /// script refused.
   [[nodiscard]] static std::string last_words();
+  [[nodiscard]] static std::uint64_t last_struck();
 
   // ---- What tests order
 
@@ -190,7 +192,7 @@ class Machine {
   void violation(std::string what);
   bool use(Object& o, Verb verb, bool destroys);
   int number(int error);
-  Fate begin(Verb verb, std::uint32_t host, std::string_view device);
+  Fate begin(Verb verb, std::uint32_t host, std::string_view device, int chain = 1);
   void pump();
   void deliver(std::uint32_t host, PortEvent const& e);
   void die(Context& c);

@@ -30,6 +30,13 @@ WorkRequest::Kind kind_of(ibv_wr_opcode o, bool& known) {
   return WorkRequest::Kind::send;
 }
 
+template <class Request>
+int length_of(Request const* chain) {
+  int n = 0;
+  for (; chain != nullptr; chain = chain->next) ++n;
+  return n;
+}
+
 }  // namespace
 
 /// What no program may post, though a device may take it.
@@ -116,7 +123,7 @@ int Machine::post_send(ibv_qp* of, ibv_send_wr* first, ibv_send_wr** bad) {
   std::scoped_lock const lock{core_.mutex};
   if (alone.shared()) violation("two threads use a QP at once");
   auto& c = *static_cast<Context*>(p.context);
-  Fate const fate = begin(Verb::post_send, c.card->host, c.device->name);
+  Fate const fate = begin(Verb::post_send, c.card->host, c.device->name, length_of(first));
   *bad = first;
   if (!use(p, Verb::post_send, false)) return number(EINVAL);
   soft::QueuePair* const qp = inside(p);
@@ -146,7 +153,7 @@ int Machine::post_recv(ibv_qp* of, ibv_recv_wr* first, ibv_recv_wr** bad) {
   std::scoped_lock const lock{core_.mutex};
   if (alone.shared()) violation("two threads use a QP at once");
   auto& c = *static_cast<Context*>(p.context);
-  Fate const fate = begin(Verb::post_recv, c.card->host, c.device->name);
+  Fate const fate = begin(Verb::post_recv, c.card->host, c.device->name, length_of(first));
   *bad = first;
   if (!use(p, Verb::post_recv, false)) return number(EINVAL);
   soft::QueuePair* const qp = inside(p);

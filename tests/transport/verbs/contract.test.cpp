@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lane of libibverbs keeps the contract of its role, on devices that carry bytes.
+#include <contracts/host_contract.hpp>
 #include <contracts/transport_contract.hpp>
 #include <support/emulated_verbs/emulated_verbs.hpp>
 #include <vccl/transport/soft/fabric.hpp>
@@ -68,6 +69,22 @@ TEST_CASE("a lane keeps the contract of a transport, leaves nothing and breaks n
   CHECK(Net{{.clears_cq = false, .minus_one = true}}.run<Lane>() == "");
   CHECK(Net{{.ece_vendor = 0x2c9}}.run<Lane>() == "");
   CHECK(Net{{}, true}.run<Lane>(1) == "");
+}
+
+TEST_CASE("a host keeps the contract of its role, for each of its ports") {
+  for (std::uint16_t const n : {std::uint16_t{0}, std::uint16_t{1}}) {
+    CAPTURE(n);
+    Net net;
+    {
+      Lane::Host a = Net::open(net.fabric.host(0));
+      Lane::Host b = Net::open(net.fabric.host(1));
+      auto wait = [&] { net.fabric.advance(10_us); };
+      auto cable = [&](bool up) { up ? net.fabric.link(0, n).up() : net.fabric.link(0, n).down(); };
+      using Pair = contracts::HostPair<Lane::Host, decltype(wait), decltype(cable)>;
+      CHECK(contracts::host(Pair{a, b, PortId{n}, wait, cable}) == "");
+    }
+    CHECK(Machine::here().leaks() + Machine::here().violations() == "");
+  }
 }
 
 TEST_CASE("the contract sees a fence that does nothing, and a swapped immediate") {
