@@ -9,6 +9,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run LC_ALL=C
 host=$(sed -n 's/.*lab\.host=\([0-9]*\).*/\1/p' /proc/cmdline)
 hostname "host$host"
 ulimit -l unlimited
+echo 0 > /proc/sys/kernel/sched_autogroup_enabled  # else being nice means nothing between two jobs
 ip link set lo up
 for port in 0 1 2; do
   # No IPv6: its addresses would take GID indices at times of their own.

@@ -43,6 +43,15 @@ class Job:
         return self.output_file.read_text(errors="replace") if self.output_file.exists() else ""
 
 
+    def output_from(self, at):
+        """Bytes, from a place in it."""
+        if not self.output_file.exists():
+            return b""
+        with open(self.output_file, "rb") as file:
+            file.seek(at)
+            return file.read()
+
+
 class Host:
     """The emulator of one host, with its console, its agent's serial port and the emulator's own monitor."""
 
@@ -150,10 +159,12 @@ class Host:
         if self.process is None:
             return
         if self.console.exists():
-            text = self.console.read_text(errors="replace")
-            if broken := BROKEN.search(text, max(0, self.seen - 200)):
+            with open(self.console, "rb") as file:
+                file.seek(max(0, self.seen - 200))  # a word may have been cut
+                text = file.read()
+            if broken := BROKEN.search(text.decode(errors="replace")):
                 raise BenchBroke(f"{self.name}: {broken[0]}")
-            self.seen = len(text)
+            self.seen = max(0, self.seen - 200) + len(text)
         with contextlib.suppress(BlockingIOError):
             self.heard += self.agent.recv(65536)
         *lines, self.heard = self.heard.split(b"\n")
@@ -221,7 +232,7 @@ class Lab:
                 self.inject(text)
             except ScriptError as error:
                 print(f"rxe: {asked}: {error}", file=sys.stderr)
-        time.sleep(0.01)
+        time.sleep(0.02)
 
     def look(self):
         for host in self.hosts:

@@ -21,14 +21,15 @@ class End:
         self.lines, self.read = [], 0
 
     def look(self):
-        text = self.job.output()
-        whole = text.rfind("\n") + 1
-        for line in text[self.read : whole].splitlines():
+        """Takes in the whole lines beyond what was read."""
+        fresh = self.job.output_from(self.read)
+        fresh = fresh[: fresh.rfind(b"\n") + 1]
+        self.read += len(fresh)
+        for line in fresh.decode(errors="replace").splitlines():
             try:
                 self.lines.append(json.loads(line))
             except json.JSONDecodeError:
                 self.lines.append({"event": "text", "text": line})
-        self.read = max(self.read, whole)
         return self.lines
 
     def all(self, event):
@@ -51,18 +52,19 @@ BRIEF = ("ok", "problem", "messages", "path", "cause", "failovers", "failbacks",
 
 
 class Pair:
-    """Sender and receiver. Data flows from host `source` to the other one."""
+    """Sender and receiver. Data flows from host `source` to the other one, at a rate that leaves the host's processor
+    time for other commands."""
 
     count = 0
 
     def __init__(self, lab, bundle="quick", source=0, sender="", receiver="", ports="rxe0:1,rxe1:1", both="",
-                 limit=120, wrap=("", "")):  # fmt: skip
+                 limit=120, wrap=("", ""), rate=4_000_000):  # fmt: skip
         Pair.count += 1
         self.lab, self.limit = lab, limit
         self.folder = lab.run / f"pair{Pair.count}"
         self.folder.mkdir()
         self.ports = dict(zip(NAMES, ports if isinstance(ports, tuple) else (ports, ports)))
-        self.words = {"sender": f"{both} {sender}", "receiver": f"{both} {receiver}"}
+        self.words = {"sender": f"{both} --rate {rate} {sender}", "receiver": f"{both} {receiver}"}
         self.hosts = {"sender": source, "receiver": 1 - source}
         self.bundle, self.wraps = bundle, dict(zip(NAMES, wrap))
         self.receiver, self.sender = self.start("receiver"), self.start("sender")
@@ -72,7 +74,7 @@ class Pair:
         host = self.hosts[name]
         command = [worker, "--role", name, "--ports", self.ports[name], "--folder", f"/lab/{self.folder.name}"]
         command += ["--bundle", self.bundle, "--oob", f"10.99.0.{host + 1}", "--limit", str(self.limit)]
-        script = f"{self.wraps[name] or 'exec'} {shlex.join(command)} {self.words[name]}"
+        script = f"{self.wraps[name] or 'exec nice -n 10'} {shlex.join(command)} {self.words[name]}"
         return End(name, host, self.lab.start(host, script, self.limit + 20))
 
     @property
@@ -138,8 +140,11 @@ class Pair:
         return Result(self, *counted)
 
     def agreed(self):
-        """What both ends counted, once that is the same."""
+        """What both ends counted, once they have told all of it and it is the same."""
         s, r = (end.last("position") for end in self.ends)
+        for end in self.ends:
+            if end.last("position")["t"] < max(line.get("t", 0) for line in end.look()):
+                return None
         same = all(s[key] == r[key] for key in ("messages", "failovers", "failbacks", "steps", "path", "epoch"))
         return (s, r) if same and s["messages"] > 0 else None
 
@@ -173,9 +178,14 @@ class Result:
                     expect(right, f"{name}: {key} is {line[key]!r}, expected {wanted!r}\n{self.pair.says()}")
         return self
 
-    def outage(self):
-        """The longest, in milliseconds. (An end tells the last one, and a return in good order is one, too.)"""
-        return max(line["outage_ms"] for end in self.pair.ends for line in end.all("position"))
+    def still(self):
+        """The longest time without a new message at the receiver, in milliseconds; told ten times a second."""
+        times, last = [], None
+        for line in self.pair.receiver.all("position"):
+            if last is None or line["messages"] > last:
+                times.append(line["t"])
+            last = line["messages"]
+        return round(1000 * max((b - a for a, b in zip(times, times[1:])), default=0))
 
     def lost(self, end, *causes, path=0):
         """Why that end left a path, the last time; one of these."""

@@ -25,7 +25,7 @@ def idle_ends(lab):
 @scenario("C1_late")
 def waiting_receiver(lab):
     """The receiver waits for data that come seldom, and sees nothing of the sender's dead cable."""
-    pair = Pair(lab, both="--sizes 1000", sender="--rate 2000")
+    pair = Pair(lab, both="--sizes 1000", rate=2000)
     pair.wait_up().wait_messages(2)
     (number,) = lab.inject("link host0.port0 down")
     pair.wait_event("switched", path=BACKUP)

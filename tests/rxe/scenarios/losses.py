@@ -36,7 +36,7 @@ def moved_and_returned(lab, pair, lines, least=1, after=30, causes=None, end_fau
 
 def told(result):
     s = result.s
-    return f"{s['messages']} messages, out for {result.outage()} ms, {s['resent_bytes']} bytes sent again"
+    return f"{s['messages']} messages, still for {result.still()} ms, {s['resent_bytes']} bytes sent again"
 
 
 @scenario("A1")
@@ -161,7 +161,7 @@ def without_the_management_network(lab):
 @scenario("B1_last")
 def last_acknowledgement_lost(lab):
     """The acknowledgement of the last message of all is lost while the receiver polls no more."""
-    pair = Pair(lab, both="--sizes 1000", sender="--count 2 --rate 300")  # the end message, too, comes 3 s later
+    pair = Pair(lab, both="--sizes 1000", sender="--count 2", rate=300)  # the end message, too, comes 3 s later
     pair.wait_up()
     pair.until(lambda: pair.received() == 2, "at the last message")
     (number,) = lab.inject("drop ack host1.port0")
@@ -176,8 +176,8 @@ def last_acknowledgement_lost(lab):
 @scenario("F5")
 def many_small_messages(lab):
     """A receiver's work is CTS only; more of it than its queue holds, before and after the switch."""
-    pair = Pair(lab, both="--sizes 8 --window 32")
-    return told(moved_and_returned(lab, pair, "link host0.port0 down", after=1000))
+    pair = Pair(lab, both="--sizes 8 --window 32", rate=4000)
+    return told(moved_and_returned(lab, pair, "link host0.port0 down", after=400))
 
 
 @scenario("J8")
