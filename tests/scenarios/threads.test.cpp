@@ -248,7 +248,7 @@ void bring(World& w, State state, End end) {
       if (state == State::probing) return wait(30_ms);
       REQUIRE(w.until([&] { return has_event(w, Event::Kind::rearmed); }));
       // Good for a second; then the drain begins, and what is on the wire takes its time.
-      w.inject("at 900ms link host0.port1 latency 150ms");
+      w.inject("link host0.port1 latency 300ms");
       wait(1050_ms);
       CHECK(w.receiver().counters.failbacks == 0);
       return;
