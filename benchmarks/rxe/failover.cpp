@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <vccl/vccl.hpp>
+
 #include "machine.hpp"
 #include "options.hpp"
 #include "stream.hpp"
-#include <vccl/vccl.hpp>
-
 #include <algorithm>
 #include <string_view>
 #include <vector>

@@ -3,7 +3,6 @@
 /// @file
 /// One host of the lab: its ports, its counters of packets, and meeting the other host.
 
-#include "options.hpp"
 #include <vccl/connection.hpp>
 #include <vccl/policies/telemetry/event_log.hpp>
 #include <vccl/sync/receiver_decides.hpp>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "options.hpp"
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -2,10 +2,10 @@
 /// @file
 /// One end of a measurement in the lab; rxe.py starts one in each host. Prints lines of JSON.
 
-#include "options.hpp"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "options.hpp"
 #include <cstdio>
 #include <exception>
 

@@ -17,11 +17,11 @@ struct Options {
   std::string address;  ///< Of this host, on the management network.
   std::string bundle;   ///< none, resilient or retry_timeout.
   std::vector<std::size_t> bandwidth, latency;  ///< Bytes of a message, each measured in turn.
-  std::size_t megabytes = 16;      ///< Of each bandwidth.
-  std::size_t round_trips = 1000;  ///< Of each latency.
-  std::size_t window = 16;         ///< Messages under way.
-  int rest = -1;                   ///< Microseconds between two polls that found nothing.
-  std::size_t bytes = 65536;       ///< Of a message of the failover.
+  std::size_t megabytes = 16;                   ///< Of each bandwidth.
+  std::size_t round_trips = 1000;               ///< Of each latency.
+  std::size_t window = 16;                      ///< Messages under way.
+  int rest = -1;              ///< Microseconds between two polls that found nothing.
+  std::size_t bytes = 65536;  ///< Of a message of the failover.
   std::chrono::steady_clock::time_point deadline;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <vccl/vccl.hpp>
+
 #include "machine.hpp"
 #include "options.hpp"
 #include "stream.hpp"
-#include <vccl/vccl.hpp>
-
 #include <algorithm>
 #include <vector>
 
@@ -44,10 +44,9 @@ void bandwidth(Options const& o, Machine& m, Stream<End>& stream, std::size_t by
     rest(o);
   }
   double const seconds = seconds_between(begun, m.host.now());
-  fmt::print(
-      R"({{"what": "bandwidth", "bytes": {}, "messages": {}, "seconds": {}, "packets": {}}})"
-      "\n",
-      bytes, all, seconds, packets.sent());
+  fmt::print(R"({{"what": "bandwidth", "bytes": {}, "messages": {}, "seconds": {}, "packets": {}}})"
+             "\n",
+             bytes, all, seconds, packets.sent());
 }
 
 template <class Sender, class Receiver>

@@ -107,8 +107,8 @@ Report read_sides(std::string const& sender, std::string const& receiver) {
     report.bandwidth = {r.at("span").get<double>(),
                         r.at("spans").get<std::vector<std::uint64_t>>()};
     for (json const& m : r.at("marks")) {
-      report.marks.push_back({m.at("at"), static_cast<Mark::Kind>(m.at("kind").get<unsigned>()),
-                              m.at("what")});
+      report.marks.push_back(
+          {m.at("at"), static_cast<Mark::Kind>(m.at("kind").get<unsigned>()), m.at("what")});
     }
     for (json const& j : {s, r}) {
       if (report.failure.empty()) report.failure = j.at("failure");
