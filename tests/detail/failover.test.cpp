@@ -433,7 +433,7 @@ TEST_CASE("an attempt that the peer takes part in makes the next one later; othe
 
 TEST_CASE("what is tried while no path is left does not make later attempts wait") {
   Pair<> both;
-  for (PathId q : {0, 1}) {
+  for (PathId const q : {PathId{0}, PathId{1}}) {
     both.sender.path(q).describes = Errc::failed;
     both.kill(q);
   }
