@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace demo {
@@ -13,6 +14,11 @@ namespace demo {
 class Bandwidth {
  public:
   static constexpr std::size_t most = 4096;
+
+  Bandwidth() = default;
+  /// As span() and bytes() told it.
+  Bandwidth(double span, std::vector<std::uint64_t> bytes)
+      : span_{span}, spans_{std::move(bytes)} {}
 
   /// `at`: seconds since the start.
   void add(double at, std::uint64_t bytes) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// @file
-/// The two ends of the copy, as two programs would have them: this is how vccl is used.
+/// The two ends of the copy, as two programs have them: this is how vccl is used.
 
 #include <demo/board.hpp>
 #include <demo/files.hpp>
 #include <demo/plan.hpp>
 #include <vccl/connection.hpp>
-#include <vccl/transport/soft/fabric.hpp>
 
 #include <fmt/format.h>
 
@@ -29,10 +28,12 @@ inline void rest(std::chrono::microseconds d) { std::this_thread::sleep_for(d); 
 template <class Link, class EndOfLink, vccl::End which>
 class Half {
  public:
-  Half(vccl::soft::Fabric& fabric, Board& board, Plan const& plan, EndOfLink& end)
+  using Host = typename Link::Primary::Host;
+
+  Half(Host& host, Board& board, Plan const& plan, EndOfLink& end)
       : board_{board},
         plan_{plan},
-        fabric_{fabric},
+        host_{host},
         end_{end},
         buffers_(plan.longest() * Plan::window),
         memory_{end.register_memory(buffers_)} {}
@@ -79,12 +80,12 @@ class Half {
   [[nodiscard]] std::uint64_t next() const noexcept { return posted_; }
   [[nodiscard]] bool goes_on() const { return done_ < plan_.steps() && !board_.failed(); }
   [[nodiscard]] double seconds() const {
-    return static_cast<double>((fabric_.now() - board_.start).ns) / 1e9;
+    return static_cast<double>((host_.now() - board_.start).ns) / 1e9;
   }
 
   /// Tells the director how this end stands, every two milliseconds.
   void tell(bool now = false) {
-    vccl::Time const t = fabric_.now();
+    vccl::Time const t = host_.now();
     if (!now && t - told_ < vccl::Duration{2'000'000}) return;
     told_ = t;
     vccl::ConnectionStatus const s = end_.status();
@@ -130,7 +131,7 @@ class Half {
 
   Board& board_;
   Plan const& plan_;
-  vccl::soft::Fabric& fabric_;
+  Host& host_;
   EndOfLink& end_;
   std::vector<std::byte> buffers_;
   typename EndOfLink::Registered memory_;
@@ -142,12 +143,13 @@ class Half {
 
 /// The program on host 0.
 template <class Link>
-void send_file(vccl::soft::Fabric& fabric, Board& board, Plan const& plan, File const& file) {
-  typename Link::Context context{fabric.host(0)};
+void send_file(typename Link::Primary::Host& host, vccl::Route const& route, Board& board,
+               Plan const& plan, File const& file) {
+  typename Link::Context context{host};
   while (!board.handle() && !board.failed()) rest(std::chrono::microseconds{500});
   if (board.failed()) return;
-  auto sender = context.connect(vccl::PortId{0}, *board.handle());
-  Half<Link, typename Link::Sender, vccl::End::sender> half{fabric, board, plan, sender};
+  auto sender = context.connect(route, *board.handle());
+  Half<Link, typename Link::Sender, vccl::End::sender> half{host, board, plan, sender};
   half.idle_while(Board::Phase::set_up);
 
   Sha256 hash;
@@ -174,12 +176,13 @@ void send_file(vccl::soft::Fabric& fabric, Board& board, Plan const& plan, File 
 
 /// The program on host 1. `output` may be no file.
 template <class Link>
-void receive_file(vccl::soft::Fabric& fabric, Board& board, Plan const& plan, File const& output) {
-  typename Link::Context context{fabric.host(1)};
-  auto listener = context.listen(vccl::PortId{0});
+void receive_file(typename Link::Primary::Host& host, vccl::Route const& route, Board& board,
+                  Plan const& plan, File const& output) {
+  typename Link::Context context{host};
+  auto listener = context.listen(route);
   board.offer(listener.handle());
   auto receiver = listener.accept();
-  Half<Link, typename Link::Receiver, vccl::End::receiver> half{fabric, board, plan, receiver};
+  Half<Link, typename Link::Receiver, vccl::End::receiver> half{host, board, plan, receiver};
   half.idle_while(Board::Phase::set_up);
 
   Sha256 hash;

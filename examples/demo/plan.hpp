@@ -23,6 +23,13 @@ class Plan {
     steps_ = std::clamp(bytes / usual_step, least_steps, most);
     if (bytes / steps_ >= largest_step) steps_ = bytes / largest_step + 1;
     rate_ = std::max(least_rate, static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
+    paced_ = rate_ == least_rate;
+  }
+  /// For ports whose speed is as it is.
+  [[nodiscard]] static Plan paced(std::uint64_t bytes, double seconds) {
+    Plan plan{bytes, seconds};
+    plan.paced_ = true;
+    return plan;
   }
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -44,7 +51,7 @@ class Plan {
   /// When a step may start, in seconds after the first: a file too small to keep a port busy for
   /// that long comes as from a slow disk.
   [[nodiscard]] double earliest(std::uint64_t step) const noexcept {
-    if (rate_ > least_rate) return 0;
+    if (!paced_) return 0;
     return seconds_ * static_cast<double>(step) / static_cast<double>(steps_);
   }
 
@@ -53,6 +60,7 @@ class Plan {
   double seconds_;
   std::uint64_t steps_ = 0;
   std::uint64_t rate_ = 0;
+  bool paced_ = false;
 };
 
 }  // namespace demo

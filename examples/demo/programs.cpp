@@ -38,11 +38,15 @@ std::jthread start(Board& board, Program program) {
   }};
 }
 
+vccl::Route const primary{vccl::PortId{0}};
+
 template <class Link>
 Programs start_both(vccl::soft::Fabric& fabric, Board& board, Plan const& plan, File const& file,
                     File const& output) {
-  return {.sender = start(board, [&] { send_file<Link>(fabric, board, plan, file); }),
-          .receiver = start(board, [&] { receive_file<Link>(fabric, board, plan, output); })};
+  return {
+      .sender = start(board, [&] { send_file<Link>(fabric.host(0), primary, board, plan, file); }),
+      .receiver =
+          start(board, [&] { receive_file<Link>(fabric.host(1), primary, board, plan, output); })};
 }
 
 }  // namespace

@@ -431,6 +431,24 @@ TEST_CASE("an attempt that the peer takes part in makes the next one later; othe
   CHECK(slow <= 6);
 }
 
+TEST_CASE("what is tried while no path is left does not make later attempts wait") {
+  Pair<> both;
+  for (PathId q : {0, 1}) {
+    both.sender.path(q).describes = Errc::failed;
+    both.kill(q);
+  }
+  both.pass(3'000);
+  CHECK(both.receiver.status().counters.arm_attempts > 20);
+  both.sender.path(1).describes = Errc::ok;
+  both.open[1] = true;
+  both.pass(150);
+  CHECK(both.receiver.status().active_path == 1);
+  both.sender.path(0).describes = Errc::ok;
+  both.open[0] = true;
+  both.pass(1'700);
+  CHECK(both.receiver.status().active_path == 0);
+}
+
 TEST_CASE("an attempt whose probe is not answered is told, and lost as a stall") {
   Pair<> both;
   fail_over(both);

@@ -39,6 +39,7 @@ struct FakePath {
     ++forgets;
     probes.clear();
   }
+  void end_life() noexcept {}
   std::size_t lane_count() const noexcept { return lanes; }
   std::size_t queue_count() const noexcept { return lanes; }
   Errc describe(std::uint16_t number, std::span<LaneAddress, max_lanes> out) noexcept {

@@ -470,6 +470,26 @@ TEST_CASE("what an earlier life of the path left behind counts as stale, and for
   CHECK(b.arrivals.size() == 1);
 }
 
+TEST_CASE("what comes between the end of a life and the next is stale") {
+  Bench b{1, 1, true};
+  std::array<LaneAddress, max_lanes> out{};
+  CHECK(b.path.describe(1, out) == Errc::ok);
+  CHECK(b.post(0, true) == Errc::ok);
+  b.host.lanes[0]->notify(0, 5);
+  complete(b.host, 0);
+  b.path.end_life();
+  CHECK(b.post(0, true) == Errc::ok);  // The news that it could not be fenced.
+  complete(b.host, 1);
+  b.poll();
+  CHECK(b.arrivals.empty());
+  CHECK(b.path.stale() == 3);
+  CHECK(b.path.describe(2, out) == Errc::ok);
+  CHECK(b.post(0, true) == Errc::ok);
+  complete(b.host, 2);
+  b.poll();
+  CHECK(b.arrivals.size() == 1);
+}
+
 TEST_CASE("a new life writes its records where the old one did") {
   Bench b{2};
   std::array<LaneAddress, max_lanes> out{};

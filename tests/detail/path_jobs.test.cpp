@@ -13,12 +13,13 @@ struct ScriptedPath {
   Errc error = Errc::ok, reset = Errc::ok, describes = Errc::ok, connects = Errc::ok;
   Errc posts = Errc::ok;
   bool all_in = true;
-  int forgets = 0, posted = 0;
+  int forgets = 0, ends = 0, posted = 0;
   std::size_t lanes = 1;
 
   Errc fence(FenceStep s) noexcept { return s == FenceStep::error ? error : reset; }
   bool accounted_for() const noexcept { return all_in; }
   void forget() noexcept { ++forgets; }
+  void end_life() noexcept { ++ends; }
   std::size_t lane_count() const noexcept { return lanes; }
   std::size_t queue_count() const noexcept { return lanes; }
   Errc describe(std::uint16_t, std::span<LaneAddress, max_lanes> out) noexcept {
@@ -86,6 +87,25 @@ TEST_CASE("a slow fence is waited for; one that hangs or fails is no fence") {
   fails.path.reset = Errc::failed;
   fails.jobs.start(0, Stage::error, 3, Time{0});
   CHECK_FALSE(fails.step(0).ok);
+}
+
+TEST_CASE("with its fence the life of a path ends, whether the fence was had or not") {
+  for (Errc const reset : {Errc::ok, Errc::failed, Errc::would_block}) {
+    CAPTURE(reset);
+    Bench b;
+    b.path.reset = reset;
+    b.jobs.start(0, Stage::error, 3, Time{0});
+    b.step(1999);
+    CHECK(b.path.ends == (reset == Errc::would_block ? 0 : 1));
+    b.step(2000);
+    CHECK(b.path.ends == 1);
+    CHECK(b.path.forgets == (reset == Errc::ok ? 1 : 0));
+  }
+  Bench b;
+  b.path.error = Errc::would_block;
+  b.jobs.start(0, Stage::error, 3, Time{0});
+  CHECK(b.step(2000).stage == Stage::error);
+  CHECK(b.path.ends == 1);
 }
 
 TEST_CASE("going to RESET is enough when going to ERR failed") {

@@ -733,6 +733,20 @@ TEST_CASE("a flush that is done after the end changes nothing") {
   CHECK(at.queue.received() == 0);
 }
 
+TEST_CASE("a notify that comes after the end is of no step, and revives none") {
+  Bench at;
+  Request const r0 = at.announced({at.op(8)});
+  Request const r1 = at.announced({at.op(8)});
+  at.queue.finish(Errc::aborted);
+  CHECK(at.notify(1) == Errc::failed);
+  CHECK(at.done(r1));
+  CHECK(at.notify(0) == Errc::failed);
+  CHECK(at.queue.received() == 0);
+  CHECK_FALSE(at.queue.waits());
+  CHECK(at.take(r0).error == Errc::aborted);
+  CHECK(at.take(r1).error == Errc::aborted);
+}
+
 // ---- Numbers that wrap
 
 TEST_CASE("steps go on over the wraps of 16, 32 and 64 bits, also through flushes and rewinds") {

@@ -23,6 +23,7 @@ struct Options {
   std::uint64_t first = 1;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::uint64_t seed = 0;
+  std::vector<std::uint64_t> again;
   std::uint64_t control_seeds = 1000;
   bool controls = false;
   bool coverage = false;
@@ -68,6 +69,21 @@ void show(Failure const& f, Mutant mutant) {
   fmt::print("  smallest: {}\n{}", replay_line(f.seed, mutant, cut),
              describe(make_plan(f.seed, mutant, cut)));
   std::fflush(stdout);
+}
+
+/// Seeds that have found something. 0 when nothing is wrong with any.
+int again(std::vector<std::uint64_t> const& seeds) {
+  std::size_t failed = 0;
+  Coverage coverage;
+  for (std::uint64_t const seed : seeds) {
+    watch.coverage = &coverage;
+    std::string const problems = run(make_plan(seed, Mutant::none, {}));
+    if (problems.empty()) continue;
+    ++failed;
+    fmt::print("seed {} FAILED\n{}", seed, problems);
+  }
+  fmt::print("sim: {} seeds again, {} failures\n", seeds.size(), failed);
+  return failed == 0 && coverage.seeds == seeds.size() ? 0 : 1;
 }
 
 /// Breaks one thing at a time. Returns how many were found out.
@@ -137,6 +153,7 @@ int main(int argc, char** argv) {
   app.add_flag("--controls", o.controls, "Break one thing at a time, and expect to see it");
   app.add_option("--control-seeds", o.control_seeds, "Within so many seeds");
   auto* const seed = app.add_option("--seed", o.seed, "Replay this one, with a trace");
+  app.add_option("--again", o.again, "Only these, without a trace")->delimiter(',');
   app.add_option("--mutant", o.mutant, "Break this")
       ->check(CLI::IsMember(std::vector<std::string>(mutant_names.begin(), mutant_names.end())));
   app.add_option("--without", o.cut.without, "Replay: leave out these faults")
@@ -152,5 +169,6 @@ int main(int argc, char** argv) {
   auto const mutant = static_cast<Mutant>(
       std::find(mutant_names.begin(), mutant_names.end(), o.mutant) - mutant_names.begin());
   if (seed->count() != 0) return replay(o.seed, mutant, o.cut);
+  if (!o.again.empty()) return again(o.again);
   return explore(o, mutant);
 }

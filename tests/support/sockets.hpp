@@ -180,10 +180,10 @@ class Sockets : public tcp::SystemSockets {
   static inline std::mutex mutex_;
 };
 
-/// Asks until it is so. False after 20 s.
+/// Asks until it is so. False after 60 s.
 template <class F>
 bool until(F condition) {
-  for (Time const end = tcp::SystemSockets::now() + Duration{20'000'000'000};;) {
+  for (Time const end = tcp::SystemSockets::now() + Duration{60'000'000'000};;) {
     if (condition()) return true;
     if (tcp::SystemSockets::now() > end) return false;
     ::usleep(100);

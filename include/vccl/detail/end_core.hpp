@@ -211,8 +211,9 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
       end_now(Cause::not_armed);
     }
   }
-  /// The peer did something that cannot be.
+  /// The peer did something that cannot be. After the end it means nothing.
   [[gnu::noinline]] void on_impossible() noexcept {
+    if (ended_) return;
     if constexpr (resilient) {
       failover_.fatal(self(), Cause::protocol_error);
       refresh();

@@ -12,7 +12,8 @@ namespace vccl::detail {
 
 /// Timers of one connection's paths, by the bundle's Failback. The clock is the caller's.
 ///
-/// An attempt counts, and so grows the delay, only when both ends took part in it.
+/// An attempt counts, and so grows the delay, only when both ends took part in it, and another
+/// path was in use.
 template <Failback Policy>
 class FailbackTimer {
  public:

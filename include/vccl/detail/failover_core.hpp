@@ -87,7 +87,8 @@ class FailoverCore {
       PathId const q = machine_.arming();
       bool const answers = q != no_path && m.session == machine_.common().session &&
                            m.numbers[q] == machine_.common().paths[q].number;
-      if (answers) failback_.count_attempt(q);
+      // Those that follow each other at once, as nothing else is left, are no reason to wait later.
+      if (answers && machine_.has_usable_path()) failback_.count_attempt(q);
     }
     feed(io, [&](sync::Actions& out) { machine_.on_message(m, via, io.positions(), out); });
     auto const& c = machine_.common();

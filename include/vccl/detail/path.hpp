@@ -282,6 +282,11 @@ class Path {
     return all;
   }
 
+  /// Its fence has ended, well or not: until describe() gives it a new life, what comes is stale.
+  void end_life() noexcept {
+    for (Queue& q : queues_) q.id |= no_life;
+  }
+
   /// After RESET: what has not been accounted for is lost.
   void forget() noexcept {
     for (std::size_t i = 0; i < queue_count_; ++i) {

@@ -57,7 +57,7 @@ class PathJobs {
         return probe_ran_out(j, now);
       case Stage::error: {
         Errc const e = path.fence(FenceStep::error);
-        if (e == Errc::would_block) return now - j.since >= give_up ? end(j, false) : JobEnd{};
+        if (e == Errc::would_block) return give_up_fence(j, path, now, give_up);
         j.stage = Stage::drain;  // Also when it failed: RESET alone makes a QP quiet as well.
         j.step_since = now;
         [[fallthrough]];
@@ -69,8 +69,9 @@ class PathJobs {
         [[fallthrough]];
       case Stage::reset: {
         Errc const e = path.fence(FenceStep::reset);
-        if (e == Errc::would_block) return now - j.since >= give_up ? end(j, false) : JobEnd{};
+        if (e == Errc::would_block) return give_up_fence(j, path, now, give_up);
         if (e == Errc::ok) path.forget();
+        path.end_life();
         return end(j, e == Errc::ok);
       }
       case Stage::prepare: {
@@ -211,6 +212,13 @@ class PathJobs {
     std::uint64_t speed = 0;
     for (std::size_t l = 0; l < count; ++l) speed += lanes[l].speed_mbps;
     return speed;
+  }
+  /// A fence that cannot be had ends the account of its path as well: its position is final.
+  template <class P>
+  static JobEnd give_up_fence(Job& j, P& path, Time now, Duration give_up) noexcept {
+    if (now - j.since < give_up) return {};
+    path.end_life();
+    return end(j, false);
   }
   static JobEnd end(Job& j, bool ok) noexcept {
     JobEnd const e{j.stage, ok};

@@ -180,7 +180,7 @@ class ReceiveQueue {
     flushing_ = false;
   }
 
-  /// Nothing will come any more: what is not received ends with `error`.
+  /// What is not received ends with `error`. What comes afterwards is of no step: failed.
   void finish(Errc error) noexcept {
     for (Step s = received_; s != posted_; ++s) {
       steps_[s % window].state = State::done;
@@ -188,7 +188,7 @@ class ReceiveQueue {
       steps_[s % window].exact = false;
       steps_[s % window].sizes = {};
     }
-    announced_ = posted_;
+    announced_ = posted_ = received_;
     flushing_ = false;
   }
 

@@ -109,9 +109,10 @@ class SendQueue : public SendWindow<ReleasePolicy> {
   [[nodiscard]] bool at_step_boundary() const noexcept { return !cursor_.begun; }
   /// All that was written is acknowledged (and confirmed, where that is asked for).
   [[nodiscard]] bool all_released() const noexcept { return done_ == next_ && !cursor_.begun; }
-  /// There is a send that waits for a CTS, or for its acknowledgement.
+  /// There is a send that waits for a CTS, for the others of its step, or for its acknowledgement.
   [[nodiscard]] bool waits() const noexcept {
-    return requests_.any_queued() || done_ != matched_ || next_ != done_;
+    return requests_.any_queued() || done_ != matched_ || next_ != done_ ||
+           steps_[matched_ % window].filled != 0;
   }
   [[nodiscard]] bool on_wire() const noexcept { return next_ != done_ || cursor_.begun; }
   [[nodiscard]] std::uint64_t resent_bytes() const noexcept { return resent_bytes_; }

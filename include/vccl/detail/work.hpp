@@ -24,6 +24,7 @@ struct WorkId {
 };
 inline constexpr std::uint16_t generation_mask = 0x1ff;
 inline constexpr std::uint64_t life_mask = 0xfff8;  ///< Queue and generation.
+inline constexpr std::uint64_t no_life = 1;         ///< Not in the mask: in no life of any queue.
 
 [[nodiscard]] constexpr std::uint64_t pack(WorkId w) noexcept {
   return std::uint64_t{w.step} << 32 | std::uint64_t{w.sequence} << 16 |

@@ -18,7 +18,7 @@ CASES = [
     ("--count 100 --bundle no_backup", 0, {"receiver": {"messages": 100}}),
     (f"--count 400 --rate 12000000 --bundle no_backup --limit 6|--faults|{FAULT.replace('400ms', '9s')}", 1,
      {"sender": {"ok": False, "problem": "transport retries exceeded"},
-      "receiver": {"ok": False, "problem": "not at its end"}}),
+      "receiver": {"ok": False}}),  # It may wait, or see its own CTS fail.
     ("--count 100 --mistake byte", 1, {"receiver": {"ok": False, "problem": "message 50: byte 32768 is wrong"}}),
     ("--count 100 --mistake skip", 1, {"receiver": {"problem": "message 51 came as number 50"}}),
     ("--count 100 --mistake twice", 1, {"receiver": {"problem": "message 49 came as number 50"}}),

@@ -149,8 +149,8 @@ TEST_CASE("E4: packet numbers are new and random in each life") {
   for (std::size_t n = 0; n < lives; ++n) {
     std::size_t const from = n < 16 ? 0 : n - 16;
     auto const at = numbers.begin() + static_cast<std::ptrdiff_t>(n);
-    repeats +=
-        std::find(numbers.begin() + static_cast<std::ptrdiff_t>(from), at, *at) != at ? 1u : 0u;
+    auto const first = numbers.begin() + static_cast<std::ptrdiff_t>(from);
+    if (std::find(first, at, *at) != at) ++repeats;
     sum += *at;
     CHECK(*at <= 0xff'ffff);
   }

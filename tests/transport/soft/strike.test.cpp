@@ -62,6 +62,19 @@ TEST_CASE("QP and CQ events without a completion") {
   }
 }
 
+TEST_CASE("a CQ that broke is whole again when its device has been away, though none was reset") {
+  soft::Fabric fabric{still()};
+  Pair p{fabric};
+  fabric.inject("cq host0.port0 error\ndevice host0.port0 fatal");
+  CHECK(p.a.fence(FenceStep::reset) == Errc::ok);
+  fabric.inject("device host0.port0 returns");
+  CHECK(p.b.fence(FenceStep::reset) == Errc::ok);
+  CHECK(p.connect());
+  CHECK(p.go(p.write(8)) == Errc::ok);
+  p.run();
+  CHECK(Pair::statuses(p.a) == V{0});
+}
+
 TEST_CASE("speed, throttle and latency change by script") {
   soft::Fabric fabric{still()};
   fabric.inject(

@@ -132,6 +132,61 @@ TEST_CASE("what waits when the connection is lost goes over the next one") {
   CHECK(b.near.connections() == 2);
 }
 
+TEST_CASE("what came on the old connection is read first, and then it is dropped") {
+  Sockets::Fresh const fresh;
+  tcp::Config const config{.address = "127.0.0.1", .look_every = 0_ns};
+  Hall hall{config};
+  TcpPipe far;
+  auto const call = [&](std::uint32_t attempt, tcp::Greeting::Kind kind) {
+    tcp::Greeting g;
+    g.kind = kind;
+    g.attempt = attempt;
+    g.pipe = {7, 7};
+    g.secret = hall.address().secret;
+    Stranger s{hall.address()};
+    s.say_plain(g);
+    return s;
+  };
+  auto const say = [](Stranger const& s, std::uint32_t number) {
+    s.say_plain(tcp::MessageHeader{.bytes = 4});
+    s.say(message(number));
+  };
+  Stranger const before = call(1, tcp::Greeting::Kind::first);
+  REQUIRE(until([&] {
+    tcp::Seat<Sockets>* const seat = hall.next();
+    if (seat != nullptr)
+      far = TcpPipe{std::make_unique<tcp::Guest<Sockets>>(hall, *seat, config.queue)};
+    return seat != nullptr;
+  }));
+  CHECK(far.send(message(100)) == Errc::ok);
+  CHECK(before.hear(sizeof(tcp::Greeting) + 12).size() == sizeof(tcp::Greeting) + 12);
+  say(before, 1);
+  say(before, 2);
+  CHECK(until([] {  // Both have arrived.
+    std::array<std::byte, 64> waiting;
+    return ::recv(Sockets::descriptors().back(), waiting.data(), waiting.size(),
+                  MSG_PEEK | MSG_DONTWAIT) == 24;
+  }));
+  Stranger const after = call(2, tcp::Greeting::Kind::again);
+  say(after, 3);
+  CHECK(until([&] {
+    hall.look_now_and_then(Sockets::now());
+    return hall.callers() == 0 && Sockets::open_sockets() == 3;
+  }));
+  // Not to the old connection: it would be lost.
+  CHECK(far.send(message(101)) == Errc::ok);
+  CHECK(next_number(far) == 1);
+  CHECK(next_number(far) == 2);
+  CHECK(next_number(far) == 3);
+  CHECK(far.connections() == 2);
+  CHECK(before.is_dropped());
+  std::array<std::byte, 8> into;
+  CHECK(far.receive(into) == 0);
+  auto const came = after.hear(sizeof(tcp::Greeting) + 12);
+  REQUIRE(came.size() == sizeof(tcp::Greeting) + 12);
+  CHECK(number_in(std::span{came}.subspan(sizeof(tcp::Greeting) + 8)) == 101);
+}
+
 TEST_CASE("under cuts at any byte no message is repeated, torn or out of order") {
   Both b;
   std::array<std::uint32_t, 2> sent{}, last{}, got{};

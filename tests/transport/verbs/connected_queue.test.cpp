@@ -102,6 +102,19 @@ TEST_CASE("a refusal for good breaks it: RESET then destroys it") {
   CHECK(!q.broken());
 }
 
+TEST_CASE("one that cannot leave RESET any more is destroyed by the next fence") {
+  Api::start();
+  Tested q;
+  q.take(fresh());
+  Api::refused = IBV_QPS_INIT;
+  Api::modify_error = EINVAL;
+  CHECK(q.to_init({}, false, 1) == Errc::path_down);
+  CHECK(q.state() == State::reset);
+  CHECK(q.to_reset() == Errc::ok);
+  CHECK(q.state() == State::none);
+  CHECK(Api::live == 0);
+}
+
 TEST_CASE("a device that is gone has destroyed its QP; another refusal to destroy is told") {
   for (int error : {EIO, ENODEV, EBUSY}) {
     Api::start();

@@ -54,11 +54,12 @@ inline void gid_move(Core& core, Port& port, std::size_t at) {
   raise(core, port.index, PortEvent::Kind::address_change);
 }
 
-/// All QPs of a lane are gone.
+/// All QPs of a lane are gone, and its CQ with them: the next one is whole.
 inline void destroy_queue_pairs(Core& core, Lane& lane) {
   // Last first: where numbers are used again, a lane made next gets them in the old order.
   for (; !lane.qps.empty(); lane.qps.pop_back()) core.qps.destroy(*lane.qps.back());
   lane.cq.clear();
+  lane.overrun = false;
 }
 
 [[nodiscard]] inline bool same_card(Core const& core, Port const& a, Port const& b) noexcept {

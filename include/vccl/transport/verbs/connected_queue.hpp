@@ -73,7 +73,7 @@ class ConnectedQueue {
   /// To RESET; gone where it is broken.
   [[nodiscard]] Errc to_reset() noexcept {
     chain_.clear();
-    if (state_ <= State::reset) return Errc::ok;
+    if (state_ == State::none || (state_ == State::reset && !broken_)) return Errc::ok;
     if (!broken_) {
       Errc const e = modify(to_state(IBV_QPS_RESET), State::reset);
       if (e != Errc::path_down) return e;
