@@ -38,7 +38,7 @@ struct RecordingVerbs {
   static inline ibv_qp_state refused = IBV_QPS_RESET;  ///< What modify_error is for.
   static inline ibv_port_state port = IBV_PORT_ACTIVE;
   static inline std::uint8_t address = 7;  ///< Last byte of the GID at index 1; 0: there is none.
-  static inline int live = 0;  ///< Objects made and not destroyed.
+  static inline int live = 0;              ///< Objects made and not destroyed.
   static inline std::uint32_t next_qp = 100;
   static inline std::vector<Change> changes;
   static inline std::vector<ibv_send_wr> sent;
