@@ -107,8 +107,8 @@ def packets_of_an_earlier_life(lab):
     lab.end_fault(number)  # what was delayed stays so
     pair.wait_event("returned", path=PRIMARY)
     expect(lab.now() < begun + 15, "they arrived before the primary was in use again")
-    heard = lab.counter(1, PRIMARY, "rcvd_pkts")
     pair.stop()  # from here on nothing but them comes
+    heard = lab.counter(1, PRIMARY, "rcvd_pkts")
     lab.until(lambda: lab.now() > begun + 15 + 5, 30)
     expect(lab.counter(1, PRIMARY, "rcvd_pkts") > heard, "nothing arrived")
     return told(pair.finish().expect(failovers=lambda n: n >= 1, path=PRIMARY))
