@@ -33,3 +33,16 @@ TEST_CASE("lanes are made in place, found by number, and destroyed with their ho
   }
   CHECK(alive == 0);
 }
+
+TEST_CASE("a lane that cannot tell counts as having its address") {
+  struct Telling {
+    bool there = true;
+    [[nodiscard]] bool address_stands() const noexcept { return there; }
+  };
+  Telling lost{false};
+  CHECK(!vccl::detail::address_stands(lost));
+  Telling kept;
+  CHECK(vccl::detail::address_stands(kept));
+  int silent = 0;
+  CHECK(vccl::detail::address_stands(silent));
+}

@@ -139,7 +139,7 @@ class Effects:
         host, port = place
         shape = self.shapes.get(place, {})
         if not shape:  # no netem that is not needed: one that duplicates bears no other at its port
-            self.tc(host, f"qdisc replace dev {device(port)} parent 1:1 handle 101: pfifo limit {QUEUE}")
+            self.tc(host, f"qdisc replace dev {device(port)} parent 1:1 handle 100: pfifo limit {QUEUE}")
             return 1
         words = [f"limit {QUEUE}"]
         if shape.get("latency"):

@@ -6,6 +6,7 @@
 
 #include <vccl/context.hpp>
 #include <vccl/detail/failover.hpp>
+#include <vccl/detail/lanes.hpp>
 #include <vccl/detail/offers.hpp>
 #include <vccl/detail/ports.hpp>
 #include <vccl/detail/setup.hpp>
@@ -95,7 +96,8 @@ class EndCore : protected std::conditional_t<Link::resilient, Turn, NoTurn> {
     paths_.each([&](auto id, auto& path) {
       if (id != q) return;
       for (std::size_t l = 0; l < path.lane_count(); ++l) {
-        usable = usable && context_.hosts().get(id).port_state(path.port(l)).active;
+        usable = usable && context_.hosts().get(id).port_state(path.port(l)).active &&
+                 address_stands(path.lane(l));
       }
     });
     return usable;

@@ -10,6 +10,17 @@
 
 namespace vccl::detail {
 
+/// False when a lane knows that its own address is gone although its port is active. The kernel of
+/// a RoCE port fails sends with local_qp_operation then.
+template <class T>
+[[nodiscard]] bool address_stands(T& lane) noexcept {
+  if constexpr (requires { lane.address_stands(); }) {
+    return lane.address_stands();
+  } else {
+    return true;
+  }
+}
+
 /// Holds up to max_lanes objects where it stands; no allocation, no indirection, not movable.
 template <class T>
 class Lanes {

@@ -145,6 +145,9 @@ def gid_of_ipv6_only(lab):
         lab.inject("gid host0.port0 remove\ngid host1.port0 remove")
         for host in (0, 1):  # removing takes all addresses
             lab.command(host, f"ip addr add fd93::{host + 1}/64 dev eth0 nodad")
+        # The hosts' kernels take their time to find each other.
+        status, said = lab.call(0, "for i in {1..20}; do /bin/busybox ping -6 -c 1 -W 1 fd93::2 && exit; done; exit 1")
+        expect(status == 0, f"no way from fd93::1 to fd93::2: {said}")
         (number,) = lab.inject(IPV4_COUNTED)
         before = lab.counter(0, PRIMARY, "sent_pkts")
         pair = Pair(lab)

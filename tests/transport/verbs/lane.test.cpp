@@ -254,6 +254,16 @@ TEST_CASE("later connects wait for the network on a thread of the port, and no c
   CHECK(Slow::live == of_host);
 }
 
+TEST_CASE("a GID that has left its place is missed") {
+  Rig r;
+  r.up();
+  CHECK(r.lane.address_stands());
+  Api::address = 0;
+  CHECK(!r.lane.address_stands());
+  Api::address = 8;
+  CHECK(!r.lane.address_stands());
+}
+
 TEST_CASE("everything that is made is destroyed") {
   {
     Rig r;

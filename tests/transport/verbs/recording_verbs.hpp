@@ -37,7 +37,8 @@ struct RecordingVerbs {
   static inline int open_error = 0, modify_error = 0;
   static inline ibv_qp_state refused = IBV_QPS_RESET;  ///< What modify_error is for.
   static inline ibv_port_state port = IBV_PORT_ACTIVE;
-  static inline int live = 0;  ///< Objects made and not destroyed.
+  static inline std::uint8_t address = 7;  ///< Last byte of the GID at index 1; 0: there is none.
+  static inline int live = 0;              ///< Objects made and not destroyed.
   static inline std::uint32_t next_qp = 100;
   static inline std::vector<Change> changes;
   static inline std::vector<ibv_send_wr> sent;
@@ -52,6 +53,7 @@ struct RecordingVerbs {
     open_error = modify_error = live = 0;
     refused = IBV_QPS_RESET;
     port = IBV_PORT_ACTIVE;
+    address = 7;
     next_qp = 100;
   }
   template <class T>
@@ -102,12 +104,12 @@ struct RecordingVerbs {
   }
   static int query_gid(ibv_context*, std::uint8_t, std::uint32_t index,
                        ibv_gid_entry* into) noexcept {
-    if (index != 1) return ENODATA;
+    if (index != 1 || address == 0) return ENODATA;
     *into = {};
     into->gid_index = 1;
     into->gid_type = IBV_GID_TYPE_ROCE_V2;
     into->gid.raw[10] = into->gid.raw[11] = 0xff;
-    into->gid.raw[15] = 7;
+    into->gid.raw[15] = address;
     return 0;
   }
   static ibv_pd* alloc_pd(ibv_context*) noexcept { return make<ibv_pd>(); }

@@ -217,6 +217,13 @@ class Lane {
   /// Bytes: the smaller of both ends' once connected, before that this end's.
   [[nodiscard]] std::uint64_t max_message() noexcept { return max_message_; }
 
+  /// False when the GID that it was described with is not at its place any more.
+  [[nodiscard]] bool address_stands() noexcept {
+    ibv_gid_entry now{};
+    int const error = Api::query_gid(context(), port_.number, local_.gid_index, &now);
+    return error == 0 && std::memcmp(&now.gid, &local_.gid, sizeof now.gid) == 0;
+  }
+
   /// Throws SetupError; see Registration. Ports of one device have a registration each.
   [[nodiscard]] static Registration register_memory(Host& host, PortId port, void* address,
                                                     std::size_t length, Access access,
