@@ -60,4 +60,14 @@ std::optional<Options> read_options(int argc, char** argv) {
   return o;
 }
 
+int main_of(int argc, char** argv, const char* program, int (*run)(Options const&)) {
+  try {
+    auto const options = read_options(argc, argv);
+    return options ? run(*options) : 0;
+  } catch (UsageError const& e) {
+    fmt::print(stderr, "{}: {}\n", program, e.what());
+    return 2;
+  }
+}
+
 }  // namespace worker

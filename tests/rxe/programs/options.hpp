@@ -48,4 +48,7 @@ struct UsageError : std::runtime_error {
 /// Nothing when help was asked for. Throws UsageError.
 [[nodiscard]] std::optional<Options> read_options(int argc, char** argv);
 
+/// What a worker's main() does: the exit status of `run`, or 2 and one line for a usage error.
+[[nodiscard]] int main_of(int argc, char** argv, const char* program, int (*run)(Options const&));
+
 }  // namespace worker

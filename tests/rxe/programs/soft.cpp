@@ -53,11 +53,5 @@ int run(Options const& o) {
 }  // namespace worker
 
 int main(int argc, char** argv) {
-  try {
-    auto const options = worker::read_options(argc, argv);
-    return options ? worker::run(*options) : 0;
-  } catch (worker::UsageError const& e) {
-    fmt::print(stderr, "rxe_worker_soft: {}\n", e.what());
-    return 2;
-  }
+  return worker::main_of(argc, argv, "rxe_worker_soft", worker::run);
 }

@@ -42,12 +42,4 @@ int run(Options const& o) {
 }  // namespace
 }  // namespace worker
 
-int main(int argc, char** argv) {
-  try {
-    auto const options = worker::read_options(argc, argv);
-    return options ? worker::run(*options) : 0;
-  } catch (worker::UsageError const& e) {
-    fmt::print(stderr, "rxe_worker: {}\n", e.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return worker::main_of(argc, argv, "rxe_worker", worker::run); }

@@ -26,6 +26,18 @@ Load steady(std::size_t steps) {
   return load;
 }
 
+/// Both ends' primary on InfiniBand, or on Ethernet as everything else.
+VerbsSetup with_primary(bool infiniband) {
+  VerbsSetup setup;
+  if (infiniband) {
+    setup.prepare = [](Machine& m) {
+      m.infiniband(0, 0);
+      m.infiniband(1, 0);
+    };
+  }
+  return setup;
+}
+
 /// Steady load on a connection that is up.
 void run_into(World& w, std::size_t steps = 3000) {
   REQUIRE(w.settle());
@@ -169,14 +181,7 @@ TEST_CASE("K6: an address event that changes nothing does nothing, idle or busy"
     for (bool const busy : {false, true}) {
       CAPTURE(infiniband);
       CAPTURE(busy);
-      VerbsSetup setup;
-      if (infiniband) {
-        setup.prepare = [](Machine& m) {
-          m.infiniband(0, 0);
-          m.infiniband(1, 0);
-        };
-      }
-      VerbsScope const scope{setup};
+      VerbsScope const scope{with_primary(infiniband)};
       World w{apart()};
       run_into(w, 300);
       if (!busy) CHECK(w.run());
@@ -198,14 +203,7 @@ TEST_CASE("K6: a new address takes the path down and up again with that address 
     for (bool const busy : {false, true}) {
       CAPTURE(infiniband);
       CAPTURE(busy);
-      VerbsSetup setup;
-      if (infiniband) {
-        setup.prepare = [](Machine& m) {
-          m.infiniband(0, 0);
-          m.infiniband(1, 0);
-        };
-      }
-      VerbsScope const scope{setup};
+      VerbsScope const scope{with_primary(infiniband)};
       World w{apart()};
       run_into(w, busy ? 3000 : 50);
       if (!busy) CHECK(w.run());

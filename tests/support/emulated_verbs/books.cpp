@@ -217,17 +217,11 @@ void Machine::raise(std::size_t host, std::size_t port, ibv_event_type type) {
 std::string Machine::leaks() {
   std::scoped_lock const lock{core_.mutex};
   std::string all;
-  auto const count = [&all](auto const& objects) {
+  each_kind([&all](auto const& objects) {
     auto const alive =
         std::count_if(objects.begin(), objects.end(), [](auto const& o) { return o->alive; });
     if (alive != 0) all += std::to_string(alive) + " of kind " + objects.front()->kind + '\n';
-  };
-  count(listings_);
-  count(contexts_);
-  count(domains_);
-  count(queues_);
-  count(pairs_);
-  count(blocks_);
+  });
   return all;
 }
 
@@ -246,15 +240,9 @@ std::vector<Modified> Machine::modified() {
 std::size_t Machine::made(std::string_view kind) {
   std::scoped_lock const lock{core_.mutex};
   std::size_t n = 0;
-  auto const count = [&](auto const& objects) {
+  each_kind([&](auto const& objects) {
     if (!objects.empty() && objects.front()->kind == kind) n += objects.size();
-  };
-  count(listings_);
-  count(contexts_);
-  count(domains_);
-  count(queues_);
-  count(pairs_);
-  count(blocks_);
+  });
   return n;
 }
 

@@ -154,6 +154,17 @@ class Machine {
   [[nodiscard]] std::uint64_t random();
 
  private:
+  /// Calls `f` with all objects of one kind, for each kind.
+  template <class F>
+  void each_kind(F f) const {
+    f(listings_);
+    f(contexts_);
+    f(domains_);
+    f(queues_);
+    f(pairs_);
+    f(blocks_);
+  }
+
   struct PortLook {
     bool infiniband = false;
     std::optional<ibv_port_state> state;
